@@ -1,0 +1,198 @@
+"""The command `pointsman`, put together."""
+
+import asyncio
+import json
+import os
+import shutil
+import sys
+from collections.abc import Callable, Coroutine
+from importlib.metadata import version
+from pathlib import Path
+from typing import TypeVar
+
+import click
+
+from pointsman import agent, calling, envelope, folder, listing, local, notices
+from pointsman.agent import Agent
+from pointsman.child import NotStarted
+from pointsman.judgement import judge
+from pointsman.ports import NoFreePort
+from pointsman.screen import Screen
+
+T = TypeVar("T")
+
+DEFAULT_URL = f"http://127.0.0.1:8080{agent.MCP_PATH}"
+URL_VARIABLE = "POINTSMAN_URL"
+
+_NAMES = click.option(
+    "--names",
+    type=click.Choice(["dotted", "safe"]),
+    help="Which form of the tools' names is listed.  [default: the router's own]",
+)
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(version("pointsman"))
+def main() -> None:
+    """One address for the allowed tools of every MCP server."""
+
+
+@main.command("local", short_help="Serve the McpServer files of a folder.")
+@click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Where agents are served; POINTSMAN_ROUTER_ALLOWED_HOSTS says by which names.",
+)
+@click.option(
+    "--port",
+    default=8080,
+    show_default=True,
+    type=click.IntRange(1, 65535),
+    help="Where agents are served; for a port that is taken, the next free one.",
+)
+@_NAMES
+@click.option("--log", is_flag=True, help="Show the router's log too.")
+def serve(directory: Path, host: str, port: int, names: str | None, log: bool) -> None:
+    """Serve the McpServer files of DIRECTORY, and follow them as they change.
+
+    Files are read as `kubectl apply -f DIRECTORY` reads them: .yaml, .yml and .json, not those in
+    folders below. Every variable POINTSMAN_ROUTER_… that no option stands for reaches the router.
+    """
+    options = local.Options(
+        folder=directory,
+        host=host,
+        port=port,
+        names=names,
+        default_url=os.environ.get(URL_VARIABLE, DEFAULT_URL),
+        command=_command(),
+        version=version("pointsman"),
+        shows_log=log,
+    )
+    try:
+        asyncio.run(local.run(options, os.environ, Screen(sys.stdout)))
+    except (NotStarted, NoFreePort) as exc:
+        raise click.ClickException(str(exc)) from None
+
+
+@main.command("tools", short_help="List the tools that agents see.")
+@click.argument("url", envvar=URL_VARIABLE, default=DEFAULT_URL)
+@_NAMES
+@_JSON
+def list_tools(url: str, names: str | None, as_json: bool) -> None:
+    """List the tools that agents see at URL.
+
+    URL is taken from POINTSMAN_URL where it is not given, else http://127.0.0.1:8080/mcp.
+    """
+    tools = _ask(url, names, lambda asking: asking.tools())
+    screen = Screen(sys.stdout)
+    if as_json:
+        screen.verbatim(listing.as_json(tools))
+    else:
+        screen.table(listing.COLUMNS, listing.rows(tools))
+
+
+@main.command("call", short_help="Call a tool.")
+@click.argument("name")
+@click.argument("arguments", default="{}")
+@click.option(
+    "--url",
+    envvar=URL_VARIABLE,
+    default=DEFAULT_URL,
+    show_default=True,
+    show_envvar=True,
+    help="Where the router is.",
+)
+@_JSON
+def call_tool(name: str, arguments: str, url: str, as_json: bool) -> None:
+    """Call the tool NAME with ARGUMENTS, a JSON object; @FILE reads it from a file, - from here.
+
+    The exit status is 1 where the tool reports an error.
+    """
+    try:
+        sent = calling.arguments(_text(arguments))
+    except calling.NoArguments as exc:
+        raise click.UsageError(str(exc)) from None
+    result = _ask(url, None, lambda asking: calling.call(asking, name, sent))
+    if as_json:
+        Screen(sys.stdout).verbatim(f"{result}\n")
+        failed = calling.has_failed(result)
+    else:
+        outcome = calling.outcome(result)
+        failed = outcome.has_failed
+        Screen(sys.stderr if failed else sys.stdout).text(outcome.text)
+    if failed:
+        sys.exit(1)
+
+
+@main.command("check", short_help="Say what the operator would say of some files.")
+@click.argument(
+    "files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path), metavar="FILE…"
+)
+@_JSON
+def check(files: tuple[Path, ...], as_json: bool) -> None:
+    """Say of each McpServer in FILE… what the operator would say; a folder stands for its files.
+
+    The exit status is 1 where anything has to be changed.
+    """
+    judgement = judge(
+        file
+        for path in files
+        for file in (folder.Folder(path).look().files if path.is_dir() else [folder.read(path)])
+    )
+    screen = Screen(sys.stdout)
+    if as_json:
+        records = [notices.record(verdict) for verdict in judgement.verdicts]
+        screen.verbatim(json.dumps(records, indent=2, ensure_ascii=False) + "\n")
+    else:
+        for verdict in judgement.verdicts:
+            for notice in notices.verdict(verdict):
+                screen.line(notice.text, "" if notice.is_good else "red")
+    if any(verdict.is_wrong for verdict in judgement.verdicts):
+        sys.exit(1)
+
+
+def _ask(url: str, names: str | None, ask: Callable[[Agent], Coroutine[object, object, T]]) -> T:
+    async def asking(address: str) -> T:
+        async with Agent(address, version("pointsman")) as one:
+            return await ask(one)
+
+    try:
+        return asyncio.run(asking(agent.address(url, names)))
+    except agent.InvalidAddress as exc:
+        raise click.UsageError(str(exc)) from None
+    except agent.NotReached as exc:
+        hint = "is a router running? `pointsman local DIRECTORY` starts one"
+        raise click.ClickException(f"{url}: {exc}; {hint}") from None
+    except envelope.NoAnswer as exc:
+        raise click.ClickException(f"{url} gave no MCP answer: {exc}") from None
+    except envelope.Refused as exc:
+        raise click.ClickException(f"{exc.message} ({exc.code})") from None
+
+
+def _text(argument: str) -> str:
+    try:
+        if argument == "-":
+            return sys.stdin.read()
+        if argument.startswith("@"):
+            return Path(argument[1:]).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise click.UsageError(f"{argument}: cannot be read: {exc}") from None
+    return argument
+
+
+def _command() -> str:
+    """How to call this program from a shell here."""
+    script = Path(sys.executable).parent / "pointsman"
+    found = shutil.which("pointsman")
+    if found and script.exists() and Path(found).samefile(script):
+        return "pointsman"
+    if script.is_relative_to(Path.cwd()):
+        script = script.relative_to(Path.cwd())
+    return str(script) if script.exists() else f"{sys.executable} -m pointsman"
+
+
+if __name__ == "__main__":
+    main()

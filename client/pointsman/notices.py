@@ -1,0 +1,96 @@
+"""What there is to say about files: what is wrong in them, and what has changed."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from pointsman.judgement import File
+from pointsman.verdicts import Complaint, Outcome, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """One line about one file."""
+
+    text: str
+    is_good: bool
+
+
+def verdict(found: Verdict) -> Iterator[Notice]:
+    """Yield the lines that tell a verdict, each beginning with file and line."""
+    if found.accepted:
+        where = f"{found.file}:{found.line}"
+        yield Notice(f"{where}: {found.server}: {_acceptance(found)}", is_good=True)
+    for complaint in found.complaints:
+        yield Notice(_complaint(found, complaint), is_good=not found.is_wrong)
+
+
+def record(found: Verdict) -> dict[str, object]:
+    """Return a verdict for programs."""
+    return {
+        "file": found.file,
+        "line": found.line,
+        "server": found.server,
+        "verdict": found.outcome,
+        "prefix": found.accepted.prefix if found.accepted else None,
+        "complaints": [
+            {
+                "verdict": complaint.outcome,
+                "field": complaint.field,
+                "line": complaint.line,
+                "message": complaint.message,
+            }
+            for complaint in found.complaints
+        ],
+    }
+
+
+def changed(before: Iterable[File], after: Iterable[File]) -> Iterator[Notice]:
+    """Yield a line for each file that came, went or says something else."""
+    old = {file.name: file for file in before}
+    new = {file.name: file for file in after}
+    for name in sorted({*old, *new}):
+        if name not in new:
+            yield Notice(f"{name}: removed", is_good=True)
+        elif name not in old:
+            yield Notice(f"{name}: added", is_good=True)
+        elif new[name].fault and new[name].fault != old[name].fault:
+            yield Notice(f"{name}: unreadable, so what it said before stays in force", False)
+        elif new[name] != old[name]:
+            yield Notice(f"{name}: changed", is_good=True)
+
+
+def wrong(before: Iterable[Verdict], after: Iterable[Verdict]) -> Iterator[Notice]:
+    """Yield what is wrong now and was not before, and which files are in order again."""
+    old, new = _complaints(before), _complaints(after)
+    for file, complaints in new.items():
+        known = old.get(file, {})
+        yield from (Notice(text, False) for text in complaints if text not in known)
+    for file in old:
+        if file not in new:
+            yield Notice(f"{file}: in order again", is_good=True)
+
+
+def _complaints(verdicts: Iterable[Verdict]) -> Mapping[str, Mapping[str, None]]:
+    found: dict[str, dict[str, None]] = {}
+    for each in verdicts:
+        for complaint in each.complaints if each.is_wrong else ():
+            found.setdefault(each.file, {})[_complaint(each, complaint)] = None
+    return found
+
+
+def _complaint(found: Verdict, complaint: Complaint) -> str:
+    line = "" if complaint.line is None else f":{complaint.line}"
+    server = f"{found.server}: " if found.server else ""
+    return f"{found.file}{line}: {server}{complaint.outcome}: {complaint.message}"
+
+
+def _acceptance(found: Verdict) -> str:
+    server = found.accepted
+    if server is None:
+        return str(found.outcome)
+    notes = [f"prefix {server.prefix}"]
+    if server.suspend:
+        notes.append("suspended")
+    if not server.allowed_tools:
+        notes.append("no tool allowed: list some in spec.allowedTools")
+    return f"{Outcome.ACCEPTED} ({'; '.join(notes)})"

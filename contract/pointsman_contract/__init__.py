@@ -1,0 +1,1 @@
+"""What operator, mirror, router and command line may all know: documents, names, labels."""

@@ -1,0 +1,76 @@
+"""Whether two definitions of a tool, or two catalogues, are the same."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+# What makes a tool the tool that somebody approved. Icons and `_meta` may change freely.
+DEFINING = frozenset(["name", "title", "description", "inputSchema", "outputSchema", "annotations"])
+
+
+class _Spelling(str):
+    """A number as it was written: `1.0` and `1` are different definitions."""
+
+    __slots__ = ()
+
+
+class _Members(tuple[tuple[str, Any], ...]):
+    """An object's members, a key that is there twice included: readers differ on which counts."""
+
+    __slots__ = ()
+
+
+def definition(tool: bytes) -> str:
+    """Return the digest of a tool's definition, given the JSON object that described it.
+
+    Key order and white space do not count; numbers count as they are spelled. Raises ValueError
+    where `tool` is no JSON object.
+    """
+    members = json.loads(
+        tool, parse_float=_Spelling, parse_int=_Spelling, object_pairs_hook=_Members
+    )
+    if not isinstance(members, _Members):
+        raise ValueError("a tool's definition is an object")
+    defining = _Members(member for member in members if member[0] in DEFINING)
+    canonical = "".join(_canonical(defining))
+    return f"sha256:{hashlib.sha256(canonical.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Line:
+    """One tool of a catalogue, as the revision sees it."""
+
+    listed: str
+    server: str
+    tool: str
+    digest: str
+
+
+def revision(lines: Iterable[Line]) -> str:
+    """Return the revision of a catalogue: equal for equal content, on every replica."""
+    text = "".join(
+        f"{line.listed}\t{line.server}\t{line.tool}\t{line.digest}\n" for line in sorted(lines)
+    )
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _canonical(value: Any) -> Iterable[str]:
+    if isinstance(value, _Members):
+        yield "{"
+        for number, (key, member) in enumerate(sorted(value, key=lambda member: member[0])):
+            yield f"{',' if number else ''}{json.dumps(key, ensure_ascii=False)}:"
+            yield from _canonical(member)
+        yield "}"
+    elif isinstance(value, list):
+        yield "["
+        for number, item in enumerate(value):
+            if number:
+                yield ","
+            yield from _canonical(item)
+        yield "]"
+    elif isinstance(value, _Spelling):
+        yield value
+    else:
+        yield json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,1 @@
+"""McpServer resources in, ConfigMaps and truthful statuses out."""

@@ -1,0 +1,161 @@
+"""What a resource's status says, given what came of it and what was said before."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pointsman_contract.report import ServerReason
+from pointsman_operator.consensus import Consensus, Finding, Readiness
+from pointsman_operator.status import Condition, ConditionType, Counts, Status, Truth
+
+
+class Acceptance(StrEnum):
+    """Why a resource is accepted, or is not."""
+
+    ACCEPTED = "Accepted"
+    INVALID_URL = "InvalidUrl"
+    INVALID_SPEC = "InvalidSpec"
+    PREFIX_CONFLICT = "PrefixConflict"
+    NAME_CONFLICT = "NameConflict"
+    TOO_LARGE = "TooLarge"
+
+
+class Publication(StrEnum):
+    """Whether the ConfigMap carries the resource's generation, and why not."""
+
+    PUBLISHED = "Published"
+    NOT_ACCEPTED = "NotAccepted"
+    FORBIDDEN = "Forbidden"
+    API_ERROR = "ApiError"
+
+
+# Shorter than what the CRD takes: a longer one would cost the resource its whole status.
+MESSAGE_MAX_LENGTH = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The resource is not accepted."""
+
+    reason: Acceptance
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """The resource is accepted."""
+
+    prefix: str
+    config_map: str
+    suspended: bool
+    allows_nothing: bool
+    failure: Finding | None
+    """Why the ConfigMap does not carry this generation; None if it does."""
+    consensus: Consensus | None
+    """What the routers say; None while too few have been heard to say anything."""
+    counts: Counts | None
+    """How many routers serve it, once that has settled."""
+
+
+Outcome = Refused | Accepted
+
+
+def compose(outcome: Outcome, previous: Status, *, generation: int, now: str) -> Status:
+    """Return the status that `outcome` deserves; equal to `previous` where nothing changed.
+
+    `now` (RFC 3339) is the time of what changed.
+    """
+    match outcome:
+        case Refused(reason, message):
+            no = Finding(Truth.FALSE, Publication.NOT_ACCEPTED, "the server is not accepted")
+            findings: dict[ConditionType, Finding | None] = {
+                ConditionType.ACCEPTED: Finding(Truth.FALSE, reason, message),
+                ConditionType.PUBLISHED: no,
+                ConditionType.DISCOVERED: no,
+                ConditionType.READY: no,
+            }
+            return Status(generation, _conditions(findings, previous, generation, now))
+        case Accepted():
+            conditions = _conditions(_findings(outcome, previous), previous, generation, now)
+            lists = outcome.consensus.lists if outcome.consensus else None
+            published = outcome.failure is None
+            return Status(
+                generation=generation,
+                conditions=conditions,
+                prefix=outcome.prefix,
+                config_map=outcome.config_map if published else previous.config_map,
+                lists=previous.lists if lists is None else lists,
+                routers=outcome.counts or previous.routers,
+            )
+
+
+def _findings(accepted: Accepted, previous: Status) -> dict[ConditionType, Finding | None]:
+    consensus = accepted.consensus
+    return {
+        ConditionType.ACCEPTED: Finding(
+            Truth.TRUE,
+            Acceptance.ACCEPTED,
+            f"the spec is valid, and prefix {accepted.prefix} is the server's own",
+        ),
+        ConditionType.PUBLISHED: accepted.failure
+        or Finding(
+            Truth.TRUE, Publication.PUBLISHED, f"published as ConfigMap {accepted.config_map}"
+        ),
+        ConditionType.DISCOVERED: _discovered(consensus, previous) if consensus else None,
+        ConditionType.READY: _ready(accepted, consensus.ready) if consensus else None,
+    }
+
+
+def _discovered(consensus: Consensus, previous: Status) -> Finding | None:
+    if consensus.discovered is not None:
+        return consensus.discovered
+    before = previous.condition(ConditionType.DISCOVERED)
+    if before is not None and before.reason != Publication.NOT_ACCEPTED:
+        return None
+    return Finding(Truth.UNKNOWN, ServerReason.PENDING, "no router has looked at it yet")
+
+
+def _ready(accepted: Accepted, said: Finding) -> Finding:
+    # What the spec alone decides is not left to routers to find out.
+    if accepted.suspended:
+        return Finding(Truth.FALSE, Readiness.SUSPENDED, "spec.suspend is true: no tool is offered")
+    if accepted.allows_nothing:
+        return Finding(
+            Truth.FALSE,
+            Readiness.NO_TOOLS_ALLOWED,
+            'spec.allowedTools allows none: name tools, or allow every tool with ["*"]',
+        )
+    return said
+
+
+def _conditions(
+    findings: Mapping[ConditionType, Finding | None],
+    previous: Status,
+    generation: int,
+    now: str,
+) -> tuple[Condition, ...]:
+    return tuple(
+        condition
+        for kind, finding in findings.items()
+        if (condition := _condition(kind, finding, previous.condition(kind), generation, now))
+    )
+
+
+def _condition(
+    kind: ConditionType,
+    finding: Finding | None,
+    before: Condition | None,
+    generation: int,
+    now: str,
+) -> Condition | None:
+    if finding is None:
+        return before
+    flipped = before is None or before.truth is not finding.truth or not before.since
+    return Condition(
+        type=kind,
+        truth=finding.truth,
+        reason=str(finding.reason),
+        message=finding.message[:MESSAGE_MAX_LENGTH],
+        generation=generation,
+        since=now if flipped or before is None else before.since,
+    )

@@ -1,0 +1,126 @@
+"""What news of the cluster leads to: which keys have to be looked at."""
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime
+
+from pointsman_contract import labels
+from pointsman_contract.register import Register
+from pointsman_operator import seen
+from pointsman_operator.claims import Claims
+from pointsman_operator.pace import Pace
+from pointsman_operator.seen import ConfigMap, Resource
+from pointsman_operator.spec import Server
+from pointsman_operator.store import Store
+from pointsman_operator.workqueue import WorkQueue
+
+# The key under which the prefix register is looked at; no ConfigMap may have such a name.
+REGISTER = "(register)"
+
+
+class Intake:
+    """Takes sights of the cluster, keeps store and claims by them, and has keys looked at."""
+
+    def __init__(
+        self,
+        store: Store,
+        claims: Claims,
+        queue: WorkQueue,
+        pace: Pace,
+        *,
+        clock: Callable[[], datetime],
+    ) -> None:
+        self._store = store
+        self._claims = claims
+        self._queue = queue
+        self._pace = pace
+        self._clock = clock
+
+    def resource(self, body: Mapping[str, object], *, deleted: bool = False) -> None:
+        """Take the sight of a resource that an event brought."""
+        resource = seen.resource(body)
+        if self._store.lose(resource) if deleted else self._store.see(resource):
+            self._claim(resource.identity.id, None if deleted else resource)
+            self._due(resource.config_map)
+
+    def answered(self, body: Mapping[str, object]) -> None:
+        """Take the sight of a resource that the answer to a write of its status brought."""
+        resource = seen.resource(body)
+        before = self._store.resources.get(resource.config_map)
+        if self._store.see(resource) and (before is None or before.wish != resource.wish):
+            self._claim(resource.identity.id, resource)
+            self._due(resource.config_map)
+
+    def config_map(self, body: Mapping[str, object], *, deleted: bool = False) -> None:
+        """Take the sight of a ConfigMap that an event brought."""
+        config_map = seen.config_map(body)
+        if not deleted:
+            if self._store.config_maps.put(config_map.name, config_map):
+                self._due(config_map.name)
+        elif self._store.config_maps.drop(config_map.name, config_map.version):
+            # It is gone, or only its label is: the watch, which goes by the label, cannot tell.
+            self._store.doubtful.add(config_map.name)
+            self._due(config_map.name)
+
+    def listed(
+        self,
+        resources: Iterable[Resource],
+        resources_version: int,
+        config_maps: Iterable[ConfigMap],
+        config_maps_version: int,
+    ) -> None:
+        """Take what the API server lists; everything is looked at again."""
+        store = self._store
+        unlabelled = {m.name for m in store.config_maps.values() if not m.is_labelled}
+        store.end_resource_list({r.config_map: r for r in resources}, resources_version)
+        gone = store.config_maps.end_list({m.name: m for m in config_maps}, config_maps_version)
+        store.doubtful.update(unlabelled & gone)
+
+    def arbitrate(self, register: Register) -> None:
+        """Settle everybody's claims by what `register` holds."""
+        servers = [
+            resource.wish
+            for resource in self._store.resources.values()
+            if isinstance(resource.wish, Server)
+        ]
+        self._follow(self._claims.begin(register, servers, now=self._clock()))
+
+    def everything(self) -> None:
+        """Have every key looked at."""
+        for key in {*self._store.resources, *self._store.config_maps, *self._store.doubtful}:
+            self._queue.wake(key, self._queue.now_s())
+        self._queue.wake(REGISTER, self._queue.now_s())
+
+    def routers_changed(self, servers: Iterable[str] | None) -> None:
+        """Have the servers looked at of which a router says something new (None: all)."""
+        if servers is None:
+            for key in self._store.resources:
+                self._due(key)
+            return
+        for server in servers:
+            concerned = _key(server)
+            if concerned is not None and self._store.resources.get(concerned) is not None:
+                self._due(concerned)
+
+    def prefixes_changed(self, servers: Iterable[str]) -> None:
+        """Have the servers looked at whose standing changed, and the register with them."""
+        self._follow(servers)
+
+    def _claim(self, server_id: str, resource: Resource | None) -> None:
+        wish = resource.wish if resource is not None else None
+        server = wish if isinstance(wish, Server) else None
+        self._follow(self._claims.see(server_id, server, now=self._clock()))
+
+    def _follow(self, servers: Iterable[str]) -> None:
+        for server in servers:
+            if (key := _key(server)) is not None:
+                self._due(key)
+        if not self._claims.is_register_right:
+            self._queue.wake(REGISTER, self._queue.now_s())
+
+    def _due(self, key: str) -> None:
+        self._queue.put(key, self._pace.after_change(key, self._queue.now_s()))
+
+
+def _key(server: str) -> str | None:
+    namespace, slash, name = server.partition("/")
+    return labels.config_map_name(namespace, name) if slash else None

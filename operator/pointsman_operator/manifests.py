@@ -1,0 +1,127 @@
+"""What a server looks like as a ConfigMap, and how a body is spelled for the API server."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pointsman_contract import labels, meta
+from pointsman_contract.meta import Meta
+from pointsman_operator.spec import API_VERSION, Server
+
+JSON = Mapping[str, object]
+
+
+class TooLarge(ValueError):
+    """The document would be larger than its readers take; the message says what to shorten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """The ConfigMap that publishes one server."""
+
+    name: str
+    namespace: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]
+    document: str = field(repr=False)
+    """meta.json."""
+    owner: Mapping[str, str] | None = None
+    """The resource, where it is in the same namespace: only there may it own the ConfigMap."""
+
+    @property
+    def digest(self) -> str:
+        """What tells two documents apart without keeping either."""
+        return digest(self.document)
+
+
+def digest(document: str) -> str:
+    """Return what tells `document` from others."""
+    return hashlib.sha256(document.encode()).hexdigest()
+
+
+def meta_of(server: Server) -> Meta:
+    """Return what is published about `server`."""
+    identity = server.identity
+    return Meta(
+        name=identity.name,
+        namespace=identity.namespace,
+        uid=identity.uid,
+        generation=identity.generation,
+        url=server.url,
+        allowed_tools=server.allowed_tools,
+        prefix=server.prefix,
+        timeout_seconds=server.timeout_s,
+        suspend=server.suspend,
+    )
+
+
+def document_of(server: Server) -> str:
+    """Return the meta.json of `server`; raises TooLarge."""
+    document = meta.dump(meta_of(server))
+    if len(document) > meta.MAX_BYTES:
+        raise TooLarge(
+            f"spec.allowedTools makes the published document {len(document)} bytes long and at"
+            f" most {meta.MAX_BYTES} are read: allow fewer tools, or every tool with"
+            f' "{meta.EVERY_TOOL}"'
+        )
+    return document.decode()
+
+
+def manifest_of(server: Server, *, namespace: str) -> Manifest:
+    """Return the ConfigMap that publishes `server` in the release `namespace`; raises TooLarge."""
+    identity = server.identity
+    home, uid = identity.namespace or namespace, identity.uid or ""
+    return Manifest(
+        name=labels.config_map_name(home, identity.name),
+        namespace=namespace,
+        labels={
+            labels.MANAGED_BY: labels.MANAGER,
+            labels.META: labels.META_VERSION,
+            labels.SERVER_NAME: identity.name,
+            labels.SERVER_NAMESPACE: home,
+        },
+        annotations={
+            labels.SERVER_UID: uid,
+            labels.SERVER_GENERATION: str(identity.generation or 0),
+        },
+        document=document_of(server),
+        owner=(
+            {"apiVersion": API_VERSION, "kind": labels.KIND, "name": identity.name, "uid": uid}
+            if home == namespace
+            else None
+        ),
+    )
+
+
+def body_of(manifest: Manifest) -> JSON:
+    """Return the body of the ConfigMap."""
+    metadata: dict[str, object] = {
+        "name": manifest.name,
+        "namespace": manifest.namespace,
+        "labels": manifest.labels,
+        "annotations": manifest.annotations,
+    }
+    if manifest.owner is not None:
+        metadata["ownerReferences"] = [manifest.owner]
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata,
+        "data": {labels.DATA_KEY: manifest.document},
+    }
+
+
+def spell(body: JSON) -> bytes:
+    """Return `body` as the API server reads it in an apply, whatever its strings hold.
+
+    An apply is read as YAML, which knows no surrogate escapes and takes some raw characters of
+    the basic plane for something else: there everything is escaped, beyond it nothing is.
+    """
+    text = json.dumps(body, ensure_ascii=False, separators=(",", ":"))
+    if text.isascii() and "\x7f" not in text:
+        return text.encode()
+    return "".join(
+        character if " " <= character <= "~" or character > "\uffff" else f"\\u{ord(character):04x}"
+        for character in text
+    ).encode()

@@ -1,0 +1,138 @@
+"""The prefix register as a ConfigMap: read at the start, written before it counts."""
+
+import logging
+from collections.abc import Callable, Mapping
+from datetime import datetime
+
+from pointsman_contract import labels, register
+from pointsman_contract.register import InvalidRegister, Register
+from pointsman_operator import apierrors, logs, manifests
+from pointsman_operator.apierrors import ApiError
+from pointsman_operator.claims import Claims
+from pointsman_operator.cluster import Cluster
+from pointsman_operator.intake import REGISTER, Intake
+from pointsman_operator.metrics import Kind, Metrics
+from pointsman_operator.workqueue import WorkQueue
+
+
+class Registrar:
+    """Keeps the register as the claims are; nobody else's change is overwritten unseen."""
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        claims: Claims,
+        intake: Intake,
+        queue: WorkQueue,
+        metrics: Metrics,
+        *,
+        namespace: str,
+        clock: Callable[[], datetime],
+        logger: logging.Logger,
+    ) -> None:
+        self._cluster = cluster
+        self._claims = claims
+        self._intake = intake
+        self._queue = queue
+        self._writes = metrics.api_writes.labels(Kind.REGISTER)
+        self._namespace = namespace
+        self._clock = clock
+        self._logger = logger
+        self._version: str | None = None
+        self._last_read: Register = {}
+        self.failure: ApiError | None = None
+        """Why the register could not be written; None once it could."""
+
+    async def begin(self) -> None:
+        """Settle everybody's claims by the register; raises InvalidRegister, ApiError."""
+        self._last_read = await self._read() or {}
+        self._intake.arbitrate(self._last_read)
+
+    async def check(self) -> None:
+        """See whether somebody else changed the register; a deleted or spoilt one is written anew.
+
+        Raises ApiError.
+        """
+        try:
+            found = await self._read()
+        except InvalidRegister as exc:
+            logs.say(self._logger, logging.ERROR, "the register is spoilt", fault=str(exc))
+            found = None
+        if found is None:
+            self._intake.prefixes_changed(self._claims.wrote({}))
+        elif found != self._last_read:
+            self._last_read = found
+            self._intake.arbitrate(found)
+
+    async def keep(self) -> bool:
+        """Write the register if it is not as it is to be; say whether it was not."""
+        now = self._clock()
+        self._intake.prefixes_changed(self._claims.end_grace(now=now))
+        written = not self._claims.is_register_right
+        if written:
+            await self._write(self._claims.register)
+        if (deadline := self._claims.deadline) is not None:
+            remaining_s = max(0.0, (deadline - now).total_seconds())
+            self._queue.wake(REGISTER, self._queue.now_s() + remaining_s)
+        return written
+
+    async def _write(self, claims: Register) -> None:
+        self._writes.inc()
+        try:
+            await self._put(claims)
+        except apierrors.Conflict:
+            await self.begin()
+            raise
+        except ApiError as exc:
+            self.failure = exc
+            raise
+        self.failure = None
+        self._last_read = claims
+        self._intake.prefixes_changed(self._claims.wrote(claims))
+
+    async def _read(self) -> Register | None:
+        body = await self._cluster.find_config_map(labels.REGISTER_NAME)
+        self._version = None if body is None else _version(body)
+        if body is None:
+            return None
+        metadata, data = _members(body, "metadata"), _members(body, "data")
+        if _members(metadata, "labels").get(labels.MANAGED_BY) != labels.MANAGER:
+            raise InvalidRegister(
+                f"ConfigMap {labels.REGISTER_NAME} has no label"
+                f" {labels.MANAGED_BY}={labels.MANAGER}: delete or rename it"
+            )
+        text = data.get(register.DATA_KEY)
+        if not isinstance(text, str):
+            raise InvalidRegister(f"ConfigMap {labels.REGISTER_NAME} has no {register.DATA_KEY}")
+        return register.load(text)
+
+    async def _put(self, claims: Register) -> None:
+        text = register.dump(claims)
+        if len(text) > register.MAX_BYTES:
+            raise apierrors.Refused(f"the register would be larger than {register.MAX_BYTES} bytes")
+        metadata: dict[str, object] = {
+            "name": labels.REGISTER_NAME,
+            "namespace": self._namespace,
+            "labels": {labels.MANAGED_BY: labels.MANAGER},
+        }
+        body: manifests.JSON = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": metadata,
+            "data": {register.DATA_KEY: text},
+        }
+        if self._version is None:
+            written = await self._cluster.create_config_map(body)
+        else:
+            metadata["resourceVersion"] = self._version
+            written = await self._cluster.apply_config_map(labels.REGISTER_NAME, body)
+        self._version = _version(written)
+
+
+def _version(body: Mapping[str, object]) -> str:
+    return str(_members(body, "metadata").get("resourceVersion", ""))
+
+
+def _members(body: Mapping[str, object], key: str) -> Mapping[str, object]:
+    value = body.get(key)
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,118 @@
+"""When everything is listed anew, and what is known of the cluster replaced by it."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import TypeVar
+
+from pointsman_operator import logs, seen
+from pointsman_operator.apierrors import ApiError
+from pointsman_operator.cluster import Cluster
+from pointsman_operator.intake import Intake
+from pointsman_operator.manifests import JSON
+from pointsman_operator.metrics import Metrics
+from pointsman_operator.registrar import Registrar
+from pointsman_operator.seen import Unrecognisable
+from pointsman_operator.store import Store
+
+# Gaps come in flurries, one of each watch: one list answers them all.
+INTERVAL_S = 2.0
+RETRY_FIRST_S = 1.0
+RETRY_MAX_S = 15.0
+
+
+class Resync:
+    """Lists both kinds and the register: at the start, every so often, and after each gap.
+
+    No event ever tells what vanished while nobody listened.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        store: Store,
+        intake: Intake,
+        registrar: Registrar,
+        metrics: Metrics,
+        *,
+        interval_s: float,
+        logger: logging.Logger,
+    ) -> None:
+        self._cluster = cluster
+        self._store = store
+        self._intake = intake
+        self._registrar = registrar
+        self._metrics = metrics
+        self._interval_s = interval_s
+        self._logger = logger
+        self._gap = asyncio.Event()
+        self.is_done = False
+        """Whether everything was listed at least once."""
+
+    def gap(self) -> None:
+        """Note that a watch may have missed something."""
+        self._gap.set()
+
+    async def begin(self) -> None:
+        """List everything for the first time; raises ApiError, InvalidRegister."""
+        await self._list()
+        await self._registrar.begin()
+        self._finish()
+
+    async def run(self) -> None:
+        """List everything again and again."""
+        failures = 0
+        while True:
+            await self._pause(failures)
+            self._gap.clear()
+            try:
+                await self._list()
+                await self._registrar.check()
+            except ApiError as exc:
+                failures += 1
+                logs.say(self._logger, logging.WARNING, "a list has to wait", fault=str(exc))
+            else:
+                failures = 0
+                self._finish()
+
+    async def _list(self) -> None:
+        store = self._store
+        store.resources.begin_list()
+        store.config_maps.begin_list()
+        resources = await self._cluster.list_resources()
+        config_maps = await self._cluster.list_config_maps()
+        self._intake.listed(
+            _seen(resources.items, seen.resource),
+            resources.version,
+            _seen(config_maps.items, seen.config_map),
+            config_maps.version,
+        )
+
+    def _finish(self) -> None:
+        self._intake.everything()
+        self._metrics.last_resync.set(time.time())
+        self.is_done = True
+
+    async def _pause(self, failures: int) -> None:
+        if failures:
+            await asyncio.sleep(min(RETRY_MAX_S, RETRY_FIRST_S * 2.0 ** min(failures - 1, 10)))
+            return
+        await asyncio.sleep(min(INTERVAL_S, self._interval_s))
+        try:
+            async with asyncio.timeout(max(0.0, self._interval_s - INTERVAL_S)):
+                await self._gap.wait()
+        except TimeoutError:
+            return
+
+
+_Sight = TypeVar("_Sight")
+
+
+def _seen(items: Iterable[JSON], read: Callable[[JSON], _Sight]) -> list[_Sight]:
+    sights = []
+    for item in items:
+        with suppress(Unrecognisable):
+            sights.append(read(item))
+    return sights

@@ -1,0 +1,118 @@
+"""The newest sight of every resource and of every ConfigMap, whichever way it came."""
+
+from collections.abc import Iterator, Mapping
+from typing import Generic, Protocol, TypeVar
+
+from pointsman_operator.seen import ConfigMap, Resource
+
+
+class _Versioned(Protocol):
+    @property
+    def version(self) -> int: ...
+
+
+_Sight = TypeVar("_Sight", bound=_Versioned)
+
+
+class Sights(Generic[_Sight]):
+    """What is known of the objects of one kind, by key.
+
+    Events, lists and answers to writes overtake each other: a sight counts only if it is newer
+    than what is known, and what is deleted while a list is under way is not brought back by it.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Sight] = {}
+        self._lost: dict[str, int] | None = None
+
+    def get(self, key: str) -> _Sight | None:
+        """Return what is known of `key`."""
+        return self._known.get(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def values(self) -> list[_Sight]:
+        """Return what is known."""
+        return list(self._known.values())
+
+    def put(self, key: str, sight: _Sight) -> bool:
+        """Take `sight`; say whether it was news."""
+        known = self._known.get(key)
+        if known is not None and known.version >= sight.version:
+            return False
+        self._known[key] = sight
+        return True
+
+    def drop(self, key: str, version: int) -> bool:
+        """Take it that `key` was gone at `version`; say whether that was news."""
+        if self._lost is not None:
+            self._lost[key] = version
+        known = self._known.get(key)
+        if known is None or known.version > version:
+            return False
+        del self._known[key]
+        return True
+
+    def begin_list(self) -> None:
+        """Note that a list has been asked for."""
+        self._lost = {}
+
+    def end_list(self, listed: Mapping[str, _Sight], version: int) -> set[str]:
+        """Take the list, which was true at `version`; return the keys of which it is news."""
+        lost, self._lost = self._lost or {}, None
+        news = {
+            key
+            for key, known in self._known.items()
+            if key not in listed and known.version <= version
+        }
+        for key in news:
+            del self._known[key]
+        for key, sight in listed.items():
+            if lost.get(key, 0) <= sight.version and self.put(key, sight):
+                news.add(key)
+        return news
+
+
+class Store:
+    """What is known of the cluster; everything goes by the name of the ConfigMap concerned."""
+
+    def __init__(self) -> None:
+        self.resources: Sights[Resource] = Sights()
+        self.config_maps: Sights[ConfigMap] = Sights()
+        self.doubtful: set[str] = set()
+        """Names under which something may lie that was not seen: look before you write."""
+        self._uids: dict[str, str] = {}
+
+    def is_living(self, uid: str | None) -> bool:
+        """Say whether a resource of that uid exists."""
+        return uid in self._uids
+
+    def see(self, resource: Resource) -> bool:
+        """Take a sight of a resource; say whether it was news."""
+        before = self.resources.get(resource.config_map)
+        if not self.resources.put(resource.config_map, resource):
+            return False
+        if before is not None:
+            self._uids.pop(before.identity.uid or "", None)
+        self._uids[resource.identity.uid or ""] = resource.config_map
+        return True
+
+    def lose(self, resource: Resource) -> bool:
+        """Take it that a resource is gone; say whether that was news."""
+        known = self.resources.get(resource.config_map)
+        if not self.resources.drop(resource.config_map, resource.version):
+            return False
+        self._uids.pop((known or resource).identity.uid or "", None)
+        return True
+
+    def end_resource_list(self, listed: Mapping[str, Resource], version: int) -> set[str]:
+        """Take a list of all resources; return the keys of which it is news."""
+        news = self.resources.end_list(listed, version)
+        self._uids = {
+            resource.identity.uid or "": resource.config_map for resource in self.resources.values()
+        }
+        return news

@@ -1,0 +1,1 @@
+"""MCP in, MCP out: one address for the allowed tools of every registered server."""

@@ -1,0 +1,127 @@
+"""Whether a request is let in at all, and which endpoint it means."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from urllib.parse import parse_qsl, unquote
+
+from pointsman_contract import labels
+from pointsman_router import refusals
+from pointsman_router.dispatch import View
+from pointsman_router.listing import Form
+from pointsman_router.refusals import Refusal
+
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+ANY_HOST = "*"
+
+_JSON = "application/json"
+_STREAM = "text/event-stream"
+_PORT = re.compile(r":[0-9]{1,5}\Z", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Hosts:
+    """The names that this router answers to."""
+
+    names: frozenset[str]
+    any_host: bool
+
+    def answers(self, host: str) -> bool:
+        """Say whether a Host header names this router."""
+        return self.any_host or _bare(host) in self.names
+
+    def trusts(self, origin: str) -> bool:
+        """Say whether a page of `origin` may ask: only one that this router's own names serve."""
+        scheme, separator, host = origin.partition("://")
+        return bool(separator) and scheme in ("http", "https") and _bare(host) in self.names
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What of a request's head decides whether its body is read."""
+
+    verb: str
+    target: str
+    """The request target, as sent."""
+    hosts: tuple[str, ...]
+    origins: tuple[str, ...]
+    content_type: str
+    accept: tuple[str, ...]
+
+
+def hosts(allowed: Iterable[str]) -> Hosts:
+    """Return the names that `allowed` lists; loopback origins are trusted whatever it says."""
+    listed = tuple(allowed)
+    names = frozenset(_bare(name) for name in (*listed, *LOOPBACK) if name != ANY_HOST)
+    if ANY_HOST in listed:
+        return Hosts(names, any_host=True)
+    return Hosts(frozenset(_bare(name) for name in listed), any_host=False)
+
+
+def admit(head: Head, served: Hosts, default: Form) -> View | Refusal:
+    """Return the view that a request asks for, or why its body is not even read."""
+    if len(head.hosts) != 1 or not served.answers(head.hosts[0]):
+        return refusals.misdirected()
+    if head.origins and not (len(head.origins) == 1 and served.trusts(head.origins[0])):
+        return refusals.foreign_origin()
+    view = _view(head.target, default)
+    if isinstance(view, Refusal):
+        return view
+    if head.verb != "POST":
+        return refusals.wrong_verb()
+    if head.content_type.partition(";")[0].strip().lower() != _JSON:
+        return refusals.wrong_content_type()
+    return view
+
+
+def accept_problem(head: Head, *, modern: bool) -> Refusal | None:
+    """Return why the agent could not take the answer, or None."""
+    if modern:
+        if _accepts(head.accept, _JSON) and _accepts(head.accept, _STREAM):
+            return None
+        return refusals.not_acceptable(f"{_JSON} and {_STREAM}")
+    if not head.accept or _accepts(head.accept, _JSON):
+        return None
+    return refusals.not_acceptable(_JSON)
+
+
+def _view(target: str, default: Form) -> View | Refusal:
+    if not target.startswith("/"):
+        return refusals.invalid_request("The request's target must be a path.")
+    path, _, query = target.partition("?")
+    parts = path.removesuffix("/").split("/")
+    match parts:
+        case ["", "mcp"]:
+            return _named_view(query, default)
+        case ["", "mcp", "servers", name] if _is_name(name):
+            return View(Form.BARE, unquote(name))
+        case ["", "mcp", "servers", namespace, name] if _is_name(namespace) and _is_name(name):
+            return View(Form.BARE, labels.server_id(unquote(namespace), unquote(name)))
+        case _:
+            return refusals.no_such_path()
+
+
+def _is_name(part: str) -> bool:
+    """Say whether a part of a path names something: escaped, a slash would spell another path."""
+    return bool(part) and "/" not in unquote(part)
+
+
+def _named_view(query: str, default: Form) -> View | Refusal:
+    asked = [value for name, value in parse_qsl(query, keep_blank_values=True) if name == "names"]
+    if not asked:
+        return View(default)
+    if asked in ([Form.DOTTED], [Form.SAFE]):
+        return View(Form(asked[0]))
+    return refusals.invalid_request("names must be dotted or safe, once.")
+
+
+def _accepts(accept: Iterable[str], wanted: str) -> bool:
+    ranges = {
+        item.partition(";")[0].strip().lower() for value in accept for item in value.split(",")
+    }
+    return bool(ranges & {wanted, f"{wanted.partition('/')[0]}/*", "*/*"})
+
+
+def _bare(host: str) -> str:
+    """Return a host without port, case and final dot."""
+    return _PORT.sub("", host.strip().lower()).removesuffix(".")

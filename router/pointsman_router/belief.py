@@ -1,0 +1,127 @@
+"""What is believed of one upstream, listing after listing, and when to ask it again.
+
+| known before      | a listing brings      | believed after                                      |
+|-------------------|-----------------------|-----------------------------------------------------|
+| anything          | tools                 | these tools                                         |
+| nothing, or empty | no tools              | no tools                                            |
+| tools             | no tools, at first    | the tools as before, stale: restarts look like this |
+| tools             | no tools, three times | no tools                                            |
+| tools             | a failure             | the tools as before, stale, for a day               |
+| nothing           | a failure             | nothing, and why                                    |
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from pointsman_contract.report import ServerReason
+from pointsman_router.offer import Finding, Offer
+from pointsman_router.registry import Skip
+
+# Beyond this much doubt an empty list is the truth: the first, and two more that agree.
+_EMPTY_BELIEVED = 3
+# What nobody repairs within seconds is not asked about every second.
+_SLOW = frozenset(
+    [
+        ServerReason.UPSTREAM_AUTH_REQUIRED,
+        ServerReason.UNSUPPORTED_PROTOCOL,
+        ServerReason.LIST_TOO_LARGE,
+        ServerReason.CURSOR_LOOP,
+    ]
+)
+_NOTHING = Finding(None, None)
+# Past this many doublings a wait is at its bound anyway.
+_DOUBLINGS_MAX = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Rhythm:
+    """When upstreams are asked; each default stands with its reason."""
+
+    refresh_s: float = 60.0
+    """How old may be what agents see of an upstream that cannot notify."""
+    refresh_jitter: float = 0.2
+    """The share by which a refresh is early or late, so that replicas do not ask in step."""
+    backoff_first_s: float = 1.0
+    """After a first failure: most are a restart."""
+    backoff_max_s: float = 60.0
+    """A healed upstream is back after a minute at the latest."""
+    least_s: float = 1.0
+    """Listings of one upstream are at least so far apart, whoever asks for them."""
+    keep_s: float = 24 * 3600.0
+    """How long an offer outlives its upstream's silence: over a night, not over a week."""
+    confirm_s: float = 10.0
+    """How far apart empty lists have to be to confirm each other: longer than a restart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Belief:
+    """What one upstream's listings came to."""
+
+    finding: Finding = _NOTHING
+    listed_at_s: float | None = None
+    """When the offer was last confirmed, on the asker's clock."""
+    failures: int = 0
+    """In a row."""
+    empties: int = 0
+    """Empty lists since the last full one, counted only at a distance from each other."""
+    empty_at_s: float = 0.0
+    """When the last of them was counted."""
+
+    @property
+    def reason(self) -> ServerReason | None:
+        """What is wrong now, if anything is."""
+        return self.finding.trouble.reason if self.finding.trouble else None
+
+
+def listed(belief: Belief, offer: Offer, now_s: float, rhythm: Rhythm) -> Belief:
+    """Return what is believed once the upstream listed `offer`."""
+    known = belief.finding.offer
+    if _is_empty(offer) and known is not None and not _is_empty(known):
+        apart = not belief.empties or now_s - belief.empty_at_s >= rhythm.confirm_s
+        empties = belief.empties + apart
+        if empties < _EMPTY_BELIEVED:
+            doubted = Skip(
+                ServerReason.NO_TOOLS,
+                "the upstream suddenly lists no tools; its last ones stay until that is confirmed",
+            )
+            return replace(
+                belief,
+                finding=_unless_equal(belief.finding, Finding(known, doubted)),
+                failures=0,
+                empties=empties,
+                empty_at_s=now_s if apart else belief.empty_at_s,
+            )
+    return Belief(_unless_equal(belief.finding, Finding(offer, None)), listed_at_s=now_s)
+
+
+def failed(belief: Belief, trouble: Skip, now_s: float, rhythm: Rhythm) -> Belief:
+    """Return what is believed once a listing failed."""
+    expired = belief.listed_at_s is None or now_s - belief.listed_at_s > rhythm.keep_s
+    finding = Finding(None if expired else belief.finding.offer, trouble)
+    return replace(
+        belief,
+        finding=_unless_equal(belief.finding, finding),
+        failures=belief.failures + 1,
+    )
+
+
+def wait_s(
+    belief: Belief, rhythm: Rhythm, chance: Callable[[], float], at_least_ms: int | None
+) -> float:
+    """Return the time until the next listing; `chance` gives numbers from 0 to 1."""
+    if belief.failures and belief.reason not in _SLOW:
+        doublings = min(belief.failures - 1, _DOUBLINGS_MAX)
+        bound = min(rhythm.backoff_max_s, rhythm.backoff_first_s * float(2**doublings))
+        return max(chance() * bound, (at_least_ms or 0) / 1000)
+    if belief.empties:
+        return rhythm.confirm_s * (1 + rhythm.refresh_jitter * chance())
+    return rhythm.refresh_s * (1 + rhythm.refresh_jitter * (2 * chance() - 1))
+
+
+def _unless_equal(old: Finding, new: Finding) -> Finding:
+    """Return the old finding where nothing changed: equal ones are one object."""
+    return old if new == old else new
+
+
+def _is_empty(offer: Offer) -> bool:
+    return not offer.tools and not offer.skipped

@@ -1,0 +1,167 @@
+"""Which name leads where, and what every list shows."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from pointsman_contract import digest
+from pointsman_contract.report import ServerReason, SkippedTool, ToolReason, printable
+from pointsman_router import exposure, listing
+from pointsman_router.exposure import Exposure, Route
+from pointsman_router.listing import Form, Line
+from pointsman_router.offer import Finding
+from pointsman_router.registry import Registry
+
+# For how long a name that agents once saw is answered with what became of it; those of a suspended
+# server are for as long as it is.
+DEPARTED_S = 24 * 3600
+# A bound on that memory; the oldest are forgotten first.
+DEPARTED_MAX = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Departed:
+    """What became of a name that agents once saw."""
+
+    reason: str
+    """`suspended` or `removed`."""
+    server: str
+    until_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """One snapshot of everything that agents can list and call."""
+
+    revision: str
+    echo: bool
+    routes: Mapping[str, Route]
+    exposures: Mapping[str, Exposure]
+    lines: Mapping[Form, tuple[Line, ...]]
+    departed: Mapping[str, Departed]
+    fault: str | None = None
+
+
+def empty() -> Catalogue:
+    """Return the catalogue before anything was read: nothing to list, nothing to call."""
+    return Catalogue(digest.revision(()), False, {}, {}, {Form.DOTTED: (), Form.SAFE: ()}, {})
+
+
+def build(
+    registry: Registry,
+    findings: Mapping[str, Finding],
+    *,
+    max_length: int,
+    now_s: float,
+    previous: Catalogue | None = None,
+) -> Catalogue:
+    """Return the snapshot that these servers and their offers make.
+
+    What of `previous` still holds is taken over as it is; the result is the same without it, but
+    for the memory of departed names. `now_s` is any clock that only goes forward.
+    """
+    before = previous or empty()
+    judged = {
+        server.id: exposure.judge(
+            server, findings.get(server.id, _NOTHING), before.exposures.get(server.id), max_length
+        )
+        for server in registry.servers.values()
+    }
+    owners = _owners(judged.values())
+    exposures = {id_: _resolved(shown, owners) for id_, shown in judged.items()}
+    routes = {
+        name: exposures[server].bare[tool]
+        for name, claimants in owners.items()
+        if len(claimants) == 1
+        for server, tool in claimants
+    }
+    return Catalogue(
+        revision=digest.revision(
+            digest.Line(tool.exposed_name, id_, tool.name, tool.digest)
+            for id_, shown in exposures.items()
+            for tool in shown.tools
+        ),
+        echo=registry.echo,
+        routes=MappingProxyType(routes),
+        exposures=MappingProxyType(exposures),
+        lines={form: _sorted_lines(exposures.values(), form) for form in (Form.DOTTED, Form.SAFE)},
+        departed=_departed(before, registry, routes, now_s),
+        fault=registry.fault,
+    )
+
+
+_NOTHING = Finding(None, None)
+_Owners = Mapping[str, set[tuple[str, str]]]
+
+
+def _owners(exposures: Iterable[Exposure]) -> _Owners:
+    owners: defaultdict[str, set[tuple[str, str]]] = defaultdict(set)
+    for shown in exposures:
+        for candidate in shown.candidates:
+            claimant = (shown.server.id, candidate.tool.name)
+            for name in (candidate.names.dotted, candidate.names.listed, candidate.names.safe):
+                owners[name].add(claimant)
+    return owners
+
+
+def _resolved(judged: Exposure, owners: _Owners) -> Exposure:
+    """Return `judged` with its lines: a name that others claim too is shown in no list."""
+    lines: dict[str, Line] = {}
+    collisions: list[SkippedTool] = []
+    for candidate in judged.candidates:
+        tool = candidate.tool
+        shown = {Form.BARE: tool.name}
+        for form, name in (
+            (Form.DOTTED, candidate.names.listed),
+            (Form.SAFE, candidate.names.safe),
+        ):
+            if len(owners[name]) == 1:
+                shown[form] = name
+            else:
+                collisions.append(_collision(tool.name, name))
+        old = judged.lines.get(tool.name)
+        lines[tool.name] = (
+            old if old and old.names == shown else listing.line(tool, judged.server.id, shown)
+        )
+    if lines == judged.lines:
+        return judged
+    kept = tuple(tool for tool in judged.skipped if tool.reason != ToolReason.NAME_COLLISION)
+    return replace(judged, lines=lines, skipped=(*kept, *collisions))
+
+
+def _collision(tool: str, name: str) -> SkippedTool:
+    return SkippedTool(
+        name=printable(tool),
+        reason=ToolReason.NAME_COLLISION,
+        message=f"another tool claims the name {printable(name)} too: change spec.prefix of one",
+    )
+
+
+def _sorted_lines(exposures: Iterable[Exposure], form: Form) -> tuple[Line, ...]:
+    shown = (line for shown in exposures for line in shown.lines.values() if form in line.names)
+    return tuple(sorted(shown, key=lambda line: line.names[form].encode()))
+
+
+def _departed(
+    before: Catalogue, registry: Registry, routes: Mapping[str, Route], now_s: float
+) -> Mapping[str, Departed]:
+    suspended = {
+        id_
+        for id_, server in registry.servers.items()
+        if server.skip and server.skip.reason is ServerReason.SUSPENDED
+    }
+    gone = {
+        name: Departed("removed", route.server, now_s + DEPARTED_S)
+        for name, route in before.routes.items()
+        if name not in routes
+    }
+    remembered = [
+        (name, departed)
+        for name, departed in (*before.departed.items(), *gone.items())
+        if name not in routes and (departed.until_s > now_s or departed.server in suspended)
+    ]
+    return {
+        name: replace(departed, reason="suspended" if departed.server in suspended else "removed")
+        for name, departed in remembered[-DEPARTED_MAX:]
+    }

@@ -1,0 +1,212 @@
+"""What every upstream offers now: each is asked on its own, and none waits for another."""
+
+import asyncio
+import logging
+import random
+import time
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Protocol
+
+from pointsman_contract.report import ServerReason
+from pointsman_router import belief, offer
+from pointsman_router.belief import Belief, Rhythm
+from pointsman_router.offer import Finding, Listing, Offer
+from pointsman_router.registry import Skip, Target
+from pointsman_router.upstream import Desk, Link, Trouble
+from pointsman_router.upstream.limits import KIB
+
+# Smaller listings are read at once: a thread would take longer than the reading.
+_LOOP_MAX_BYTES = 16 * KIB
+_UNREADABLE = "the router could not read the upstream's list; its log says why"
+
+_LOG = logging.getLogger(__name__)
+
+
+class Meter(Protocol):
+    """What is counted of listings."""
+
+    def failed(self, server: str, reason: str) -> None:
+        """Count one failure of an upstream."""
+
+
+class Clock(Protocol):
+    """How time passes."""
+
+    def now_s(self) -> float:
+        """The time, which only grows."""
+
+    async def wait(self, event: asyncio.Event, limit_s: float) -> None:
+        """Return when the event is set, or after the limit."""
+
+
+class Monotonic:
+    """Time as it passes."""
+
+    def now_s(self) -> float:
+        """Return the seconds of the machine's own clock."""
+        return time.monotonic()
+
+    async def wait(self, event: asyncio.Event, limit_s: float) -> None:
+        """Return when the event is set, or after the limit."""
+        try:
+            async with asyncio.timeout(limit_s):
+                await event.wait()
+        except TimeoutError:
+            pass
+
+
+class _Watch:
+    """One server that is followed."""
+
+    def __init__(self, target: Target, link: Link) -> None:
+        self.target = target
+        self.link = link
+        self.belief = Belief()
+        self.had_a_chance = False
+        self.nudged = asyncio.Event()
+        self.task: asyncio.Task[None] | None = None
+
+
+class Discovery:
+    """Keeps the offer of every server that is followed fresh. Needs a running loop."""
+
+    def __init__(
+        self,
+        *,
+        connect: Callable[[Target], Link],
+        desk: Desk,
+        changed: Callable[[], None],
+        meter: Meter | None = None,
+        rhythm: Rhythm | None = None,
+        clock: Clock | None = None,
+        chance: Callable[[], float] = random.random,
+    ) -> None:
+        self._connect = connect
+        self._desk = desk
+        self._changed = changed
+        self._meter = meter
+        self._rhythm = rhythm or Rhythm()
+        self._clock = clock or Monotonic()
+        self._chance = chance
+        self._watches: dict[str, _Watch] = {}
+        self._findings: Mapping[str, Finding] | None = None
+        self._farewells: set[asyncio.Task[None]] = set()
+
+    @property
+    def findings(self) -> Mapping[str, Finding]:
+        """What is known of each server's upstream; replaced, never edited."""
+        if self._findings is None:
+            self._findings = MappingProxyType(
+                {id_: watch.belief.finding for id_, watch in self._watches.items()}
+            )
+        return self._findings
+
+    @property
+    def everyone_had_a_chance(self) -> bool:
+        """Whether every server that is followed was listed, or failed, at least once."""
+        return all(watch.had_a_chance for watch in self._watches.values())
+
+    def follow(self, targets: Mapping[str, Target]) -> None:
+        """Start what is new, keep what is equal, stop what is gone; `changed` is not called."""
+        for id_, watch in list(self._watches.items()):
+            if targets.get(id_) != watch.target:
+                self._stop(self._watches.pop(id_))
+        for id_, target in targets.items():
+            if id_ not in self._watches:
+                self._watches[id_] = self._start(target)
+        self._findings = None
+
+    def link(self, server_id: str) -> Link | None:
+        """Return the wire to a server, if it is followed."""
+        watch = self._watches.get(server_id)
+        return watch.link if watch else None
+
+    def nudge(self, server_id: str) -> None:
+        """List this server again soon: within a second, however often that is asked for."""
+        if watch := self._watches.get(server_id):
+            watch.nudged.set()
+
+    async def close(self) -> None:
+        """Stop listing; calls in flight end, sessions are ended, connections closed.
+
+        Cancelled, it closes the connections at once.
+        """
+        for watch in self._watches.values():
+            self._stop(watch)
+        self._watches.clear()
+        self._findings = None
+        await asyncio.gather(*self._farewells)
+
+    def _start(self, target: Target) -> _Watch:
+        watch = _Watch(target, self._connect(target))
+        watch.link.on_renewal(watch.nudged.set)
+        watch.task = asyncio.create_task(self._keep_fresh(watch))
+        return watch
+
+    def _stop(self, watch: _Watch) -> None:
+        if watch.task is not None:
+            watch.task.cancel()
+        farewell = asyncio.create_task(_part_from(watch))
+        self._farewells.add(farewell)
+        farewell.add_done_callback(self._farewells.discard)
+
+    async def _keep_fresh(self, watch: _Watch) -> None:
+        while True:
+            begun_s = self._clock.now_s()
+            at_least_ms = await self._list(watch)
+            wait_s = belief.wait_s(watch.belief, self._rhythm, self._chance, at_least_ms)
+            await self._clock.wait(watch.nudged, wait_s)
+            rest_s = begun_s + self._rhythm.least_s - self._clock.now_s()
+            if rest_s > 0:
+                await self._clock.wait(asyncio.Event(), rest_s)
+            watch.nudged.clear()
+
+    async def _list(self, watch: _Watch) -> int | None:
+        """List once and believe what comes of it; return the wait that the upstream asked for."""
+        at_least_ms = None
+        try:
+            offered = await self._read(await watch.link.list_tools())
+        except Trouble as met:
+            self._failed(watch, Skip(met.reason, met.message))
+            at_least_ms = met.retry_after_ms
+        except Exception:
+            _LOG.exception("server %s: its list could not be read", watch.target.id)
+            self._failed(watch, Skip(ServerReason.PROTOCOL_VIOLATION, _UNREADABLE))
+        else:
+            now_s = self._clock.now_s()
+            self._believe(watch, belief.listed(watch.belief, offered, now_s, self._rhythm))
+        return at_least_ms
+
+    async def _read(self, listing: Listing) -> Offer:
+        if sum(map(len, listing.tools)) <= _LOOP_MAX_BYTES:
+            return offer.read(listing)
+        async with self._desk.reading:
+            return await asyncio.to_thread(offer.read, listing)
+
+    def _failed(self, watch: _Watch, trouble: Skip) -> None:
+        if self._meter is not None:
+            self._meter.failed(watch.target.id, trouble.reason)
+        now_s = self._clock.now_s()
+        self._believe(watch, belief.failed(watch.belief, trouble, now_s, self._rhythm))
+
+    def _believe(self, watch: _Watch, new: Belief) -> None:
+        old, watch.belief = watch.belief, new
+        watch.had_a_chance = True
+        if new.finding is not old.finding:
+            _log(watch.target.id, new.finding)
+            self._findings = None
+            self._changed()
+
+
+async def _part_from(watch: _Watch) -> None:
+    await watch.link.close()
+    if watch.task is not None:
+        await asyncio.wait([watch.task])
+
+
+def _log(server: str, finding: Finding) -> None:
+    if finding.trouble is not None:
+        _LOG.warning("server %s: %s: %s", server, finding.trouble.reason, finding.trouble.message)
+    elif finding.offer is not None:
+        _LOG.info("server %s: listed, %d tools", server, len(finding.offer.tools))

@@ -1,0 +1,165 @@
+"""What one server shows of its upstream's offer, what it leaves out, and why."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from pointsman_contract import names
+from pointsman_contract.meta import Meta
+from pointsman_contract.report import (
+    ExposedTool,
+    ServerInfo,
+    ServerReason,
+    SkippedTool,
+    State,
+    printable,
+)
+from pointsman_router.listing import Form, Line
+from pointsman_router.offer import Finding, Offer, Tool
+from pointsman_router.registry import Server, Skip
+
+_PENDING = Skip(ServerReason.PENDING, "the upstream has not been listed yet")
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where a call goes."""
+
+    server: str
+    tool: str
+    """The tool's own name, as its upstream spells it."""
+    timeout_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One tool that may be shown, if nobody else claims its names."""
+
+    tool: Tool
+    names: names.Names
+    exposed: ExposedTool
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """One server as agents see it: what is shown, what is left out, and why."""
+
+    server: Server
+    finding: Finding
+    state: State
+    reason: ServerReason | None = None
+    message: str | None = None
+    candidates: tuple[Candidate, ...] = ()
+    skipped: tuple[SkippedTool, ...] = ()
+    unmatched: tuple[str, ...] = ()
+    lines: Mapping[str, Line] = field(default_factory=dict)
+    """The lists' lines of its tools, by the tools' own names."""
+    bare: Mapping[str, Route] = field(default_factory=dict)
+    """Where its tools' own names lead, on the endpoint of this server alone."""
+
+    @property
+    def tools(self) -> tuple[ExposedTool, ...]:
+        """The tools that agents see: those that at least one form of the common list shows."""
+        return tuple(
+            candidate.exposed
+            for candidate in self.candidates
+            if self.lines[candidate.tool.name].names.keys() - {Form.BARE}
+        )
+
+    @property
+    def schema_bytes(self) -> int:
+        """How much context its definitions cost."""
+        return sum(candidate.tool.size_bytes for candidate in self.candidates)
+
+    @property
+    def protocol_version(self) -> str | None:
+        """The revision negotiated with the upstream."""
+        return self.finding.offer.protocol_version if self.finding.offer else None
+
+    @property
+    def server_info(self) -> ServerInfo | None:
+        """What the upstream calls itself."""
+        return self.finding.offer.server_info if self.finding.offer else None
+
+
+def judge(server: Server, finding: Finding, before: Exposure | None, max_length: int) -> Exposure:
+    """Return what `server` shows; `before` itself where nothing that it depends on changed.
+
+    Whether others claim its names is not known here.
+    """
+    if before and before.server == server and before.finding is finding:
+        return before
+    if server.meta is None or server.skip:
+        skip = server.skip or _PENDING
+        state = State.SUSPENDED if skip.reason is ServerReason.SUSPENDED else State.SKIPPED
+        return Exposure(server, finding, state, *_said(skip, server.fault))
+    if finding.offer is None:
+        state = State.SKIPPED if finding.trouble else State.PENDING
+        return Exposure(server, finding, state, *_said(finding.trouble or _PENDING, server.fault))
+    return _offered(server, server.meta, finding, finding.offer, max_length)
+
+
+def _offered(
+    server: Server, meta: Meta, finding: Finding, offer: Offer, max_length: int
+) -> Exposure:
+    allowed = [
+        tool for tool in offer.tools if meta.allows_every_tool or tool.name in meta.allowed_tools
+    ]
+    # A tool left out is known by what may be shown of its name.
+    shown = {printable(name): name for name in meta.allowed_tools}
+    skipped = tuple(tool for tool in offer.skipped if meta.allows_every_tool or tool.name in shown)
+    unmatched: tuple[str, ...] = ()
+    if not meta.allows_every_tool:
+        known = {tool.name for tool in allowed} | {shown[tool.name] for tool in skipped}
+        unmatched = tuple(sorted(set(meta.allowed_tools) - known))
+    if finding.trouble:
+        state, skip = State.STALE, finding.trouble
+    elif allowed:
+        state, skip = State.SERVING, None
+    else:
+        state, skip = State.SKIPPED, _nothing_shown(offer, skipped)
+    return Exposure(
+        server,
+        finding,
+        state,
+        *_said(skip, server.fault),
+        candidates=tuple(_candidate(tool, meta.prefix, max_length) for tool in allowed),
+        skipped=skipped,
+        unmatched=unmatched,
+        bare={
+            tool.name: Route(server.id, tool.name, float(meta.timeout_seconds)) for tool in allowed
+        },
+    )
+
+
+def _nothing_shown(offer: Offer, skipped: Sequence[SkippedTool]) -> Skip:
+    if skipped:
+        return Skip(ServerReason.NO_TOOLS, "every allowed tool was left out: see skippedTools")
+    if offer.tools or offer.skipped:
+        return Skip(
+            ServerReason.NO_TOOLS_MATCHED,
+            "allowedTools names no tool that the upstream lists; names are case-sensitive",
+        )
+    return Skip(ServerReason.NO_TOOLS, "the upstream lists no tools")
+
+
+def _said(skip: Skip | None, fault: str | None) -> tuple[ServerReason | None, str | None]:
+    """Return reason and message: a bad file is told of also where something else is wrong."""
+    if skip and fault:
+        return skip.reason, f"{skip.message}; {fault}"
+    if fault:
+        return ServerReason.INVALID_META, fault
+    return (skip.reason, skip.message) if skip else (None, None)
+
+
+def _candidate(tool: Tool, prefix: str, max_length: int) -> Candidate:
+    called = names.of(prefix, tool.name, max_length=max_length)
+    return Candidate(
+        tool,
+        called,
+        ExposedTool(
+            name=tool.name,
+            exposed_name=called.listed,
+            safe_name=called.safe,
+            digest=tool.digest,
+        ),
+    )

@@ -1,0 +1,109 @@
+"""What one upstream advertises, and which of its tools could never be shown."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from pointsman_contract import digest, names
+from pointsman_contract.report import ServerInfo, SkippedTool, ToolReason, printable
+from pointsman_router import rawjson, toolcheck
+from pointsman_router.registry import Skip
+
+# A definition that is larger than this is no description but a burden on every model's context.
+TOOL_MAX_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What the wire brought: every page of an upstream's tools, unjudged."""
+
+    tools: tuple[bytes, ...]
+    protocol_version: str
+    server_info: ServerInfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool as its upstream described it."""
+
+    name: str
+    members: tuple[tuple[str, bytes], ...]
+    """Name and JSON of each member, as received, `null` where it is not allowed left out."""
+    digest: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """One upstream's tools, each either usable or left out with a reason."""
+
+    tools: tuple[Tool, ...]
+    skipped: tuple[SkippedTool, ...]
+    protocol_version: str
+    server_info: ServerInfo | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is known of one upstream now; neither part: it was not asked yet."""
+
+    offer: Offer | None
+    """The last good one."""
+    trouble: Skip | None
+    """Why it could not be listed the last time; beside an offer: that one is stale."""
+
+
+def read(listing: Listing) -> Offer:
+    """Return the offer that a listing makes: no tool costs its siblings."""
+    read_tools = [_read(raw) for raw in listing.tools]
+    tools = [tool for tool in read_tools if isinstance(tool, Tool)]
+    skipped = [tool for tool in read_tools if isinstance(tool, SkippedTool)]
+    count = Counter(tool.name for tool in tools)
+    twice = {name for name, number in count.items() if number > 1}
+    return Offer(
+        tools=tuple(
+            sorted((tool for tool in tools if tool.name not in twice), key=lambda tool: tool.name)
+        ),
+        skipped=_in_order([*skipped, *(_duplicate(name) for name in twice)]),
+        protocol_version=listing.protocol_version,
+        server_info=listing.server_info,
+    )
+
+
+def _read(raw: bytes) -> Tool | SkippedTool:
+    try:
+        members = rawjson.members(raw)
+    except rawjson.Malformed:
+        return _skipped("", ToolReason.INVALID_SCHEMA, "the tool is no object with unique members")
+    try:
+        name = rawjson.string(members.get("name", b"null"))
+    except rawjson.Malformed:
+        return _skipped("", ToolReason.INVALID_NAME, "the tool's name must be a string")
+    if not names.is_exposable(name):
+        return _skipped(
+            name,
+            ToolReason.INVALID_NAME,
+            "the tool's name must not be empty or hold control or hidden characters",
+        )
+    if len(raw) > TOOL_MAX_BYTES:
+        return _skipped(
+            name,
+            ToolReason.TOO_LARGE,
+            f"the tool's definition is larger than {TOOL_MAX_BYTES} bytes",
+        )
+    kept = toolcheck.normalised(members)
+    if complaint := toolcheck.problem(kept):
+        return _skipped(name, ToolReason.INVALID_SCHEMA, complaint)
+    return Tool(name, tuple(kept.items()), digest.definition(raw), len(raw))
+
+
+def _duplicate(name: str) -> SkippedTool:
+    return _skipped(name, ToolReason.DUPLICATE_NAME, "the upstream lists this name more than once")
+
+
+def _skipped(name: str, reason: ToolReason, message: str) -> SkippedTool:
+    return SkippedTool(name=printable(name), reason=reason, message=message)
+
+
+def _in_order(skipped: Iterable[SkippedTool]) -> tuple[SkippedTool, ...]:
+    return tuple(sorted(skipped, key=lambda tool: (tool.name, tool.reason)))

@@ -1,0 +1,191 @@
+"""A JSON object cut into its members, every value left as the bytes it came as."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Never
+
+import msgspec
+
+from pointsman_contract import strictjson
+
+MAX_DEPTH = strictjson.MAX_DEPTH
+
+
+class Malformed(ValueError):
+    """The bytes are not the JSON that was asked for; the message is a constant of ours."""
+
+
+class _Key(str):
+    """A member's name that equals nothing but itself, so that a name given twice is seen twice."""
+
+    __slots__ = ()
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+def _key(_: type, name: object) -> _Key:
+    return _Key(name)
+
+
+_OBJECT = msgspec.json.Decoder(dict[_Key, msgspec.Raw], dec_hook=_key)
+_ARRAY = msgspec.json.Decoder(list[msgspec.Raw])
+_STRING = msgspec.json.Decoder(str)
+_BLANK = b" \t\r\n"
+
+
+def check(data: bytes) -> bytes:
+    """Return `data` if it may be cut up at all: UTF-8, no byte order mark, of bounded depth.
+
+    Asked once at each door, before anything else here. Raises Malformed.
+    """
+    if not data.isascii():
+        try:
+            data.decode("utf-8")
+        except UnicodeDecodeError:
+            raise Malformed("not UTF-8") from None
+        if data.startswith(b"\xef\xbb\xbf"):
+            raise Malformed("begins with a byte order mark")
+    # Deep nesting needs many brackets: most bodies are cleared by two counts.
+    if data.count(b"[") + data.count(b"{") > MAX_DEPTH and strictjson.depth(data) > MAX_DEPTH:
+        raise Malformed(f"nested deeper than {MAX_DEPTH} levels")
+    return data
+
+
+def pairs(data: bytes) -> list[tuple[str, bytes]]:
+    """Return the members of the object that `data` spells, in order, names given twice included.
+
+    Raises Malformed for anything else than one object.
+    """
+    try:
+        return [(str(name), bytes(value)) for name, value in _OBJECT.decode(data).items()]
+    except msgspec.MsgspecError:
+        # msgspec refuses half a surrogate pair anywhere; JSON allows it, and servers that cut
+        # texts send it.
+        if b"\\u" not in data:
+            raise Malformed("not a JSON object") from None
+    return list(_tolerant_pairs(data.decode("utf-8")))
+
+
+def members(data: bytes) -> dict[str, bytes]:
+    """Return the members of the object that `data` spells; raises Malformed, also for a name twice.
+
+    Readers differ on which of two equal names counts, so nothing may be decided by one.
+    """
+    found = pairs(data)
+    result = dict(found)
+    if len(result) != len(found):
+        raise Malformed("a member is there twice")
+    return result
+
+
+def items(data: bytes) -> list[bytes]:
+    """Return the items of the array that `data` spells; raises Malformed."""
+    try:
+        return [bytes(item) for item in _ARRAY.decode(data)]
+    except msgspec.MsgspecError:
+        if b"\\u" not in data:
+            raise Malformed("not a JSON array") from None
+    return list(_tolerant_items(data.decode("utf-8")))
+
+
+def string(data: bytes) -> str:
+    """Return the string that `data` spells, half surrogate pairs included; raises Malformed."""
+    try:
+        return _STRING.decode(data)
+    except msgspec.MsgspecError:
+        pass
+    try:
+        value = json.loads(data)
+    except ValueError:
+        raise Malformed("not a JSON string") from None
+    if not isinstance(value, str):
+        raise Malformed("not a JSON string")
+    return value
+
+
+def kind(data: bytes) -> str:
+    """Return the first character of a value: `{`, `[`, `"`, `t`, `f`, `n`, or a number's."""
+    return chr(data.lstrip(_BLANK)[0])
+
+
+def quote(text: str) -> bytes:
+    """Return the JSON spelling of `text`."""
+    try:
+        return msgspec.json.encode(text)
+    except UnicodeEncodeError:
+        return json.dumps(text).encode()
+
+
+def assemble(members: Mapping[str, bytes] | Iterable[tuple[str, bytes]]) -> bytes:
+    """Return the object with these members, values as they are."""
+    named = members.items() if isinstance(members, Mapping) else members
+    return b"{" + b",".join(quote(name) + b":" + value for name, value in named) + b"}"
+
+
+def _tolerant_pairs(text: str) -> Iterator[tuple[str, bytes]]:
+    position = _after(text, 0, "{")
+    if text[position : position + 1] == "}":
+        _demand_end(text, position + 1)
+        return
+    while True:
+        name, position = _value(text, position)
+        if not isinstance(name, str):
+            raise Malformed("not a JSON object")
+        begin = _after(text, position, ":")
+        _, end = _value(text, begin)
+        yield name, text[begin:end].encode()
+        position = _skip(text, end)
+        if text[position : position + 1] == "}":
+            _demand_end(text, position + 1)
+            return
+        position = _after(text, position, ",")
+
+
+def _tolerant_items(text: str) -> Iterator[bytes]:
+    position = _after(text, 0, "[")
+    if text[position : position + 1] == "]":
+        _demand_end(text, position + 1)
+        return
+    while True:
+        _, end = _value(text, position)
+        yield text[position:end].encode()
+        position = _skip(text, end)
+        if text[position : position + 1] == "]":
+            _demand_end(text, position + 1)
+            return
+        position = _after(text, position, ",")
+
+
+def _no_constant(_: str) -> Never:
+    raise Malformed("not JSON")
+
+
+# Only where a value ends is asked: a number of any length is one, whatever it amounts to.
+_ENDS = json.JSONDecoder(parse_constant=_no_constant, parse_int=str, parse_float=str)
+
+
+def _value(text: str, position: int) -> tuple[object, int]:
+    try:
+        return _ENDS.raw_decode(text, position)
+    except ValueError:
+        raise Malformed("not JSON") from None
+
+
+def _after(text: str, position: int, mark: str) -> int:
+    position = _skip(text, position)
+    if text[position : position + 1] != mark:
+        raise Malformed("not JSON")
+    return _skip(text, position + 1)
+
+
+def _skip(text: str, position: int) -> int:
+    while text[position : position + 1] in (" ", "\t", "\r", "\n"):
+        position += 1
+    return position
+
+
+def _demand_end(text: str, position: int) -> None:
+    if _skip(text, position) != len(text):
+        raise Malformed("more than one value")

@@ -1,0 +1,127 @@
+"""What may be set about a router, what each setting is without being set, and why."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from pointsman_contract import environment, names
+from pointsman_contract.environment import setting
+from pointsman_router.listing import Form
+
+PREFIX = "POINTSMAN_ROUTER_"
+
+_PORT = environment.whole(0, 65535)
+
+
+def _form(text: str) -> Form:
+    if text not in (Form.DOTTED, Form.SAFE):
+        raise ValueError("must be dotted or safe")
+    return Form(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that is set about one router."""
+
+    directory: Path = setting(
+        f"{PREFIX}DIRECTORY",
+        environment.directory,
+        "/var/run/pointsman/servers",
+        "where the registered servers' meta.json files are",
+    )
+    link_poll_s: float = setting(
+        f"{PREFIX}LINK_POLL_SECONDS",
+        environment.seconds(0.01, 60),
+        "0.1",
+        "how often a directory with a ..data link is looked at: one readlink costs microseconds",
+    )
+    files_poll_s: float = setting(
+        f"{PREFIX}FILES_POLL_SECONDS",
+        environment.seconds(0.1, 60),
+        "0.5",
+        "how often a directory without one is looked at: an edit is to be live within a second",
+    )
+    host: str = setting(f"{PREFIX}HOST", environment.host, "0.0.0.0", "address of the MCP port")
+    port: int = setting(f"{PREFIX}PORT", _PORT, "8080", "the MCP port; 0: any")
+    admin_host: str = setting(
+        f"{PREFIX}ADMIN_HOST", environment.host, "0.0.0.0", "address of health, metrics and report"
+    )
+    admin_port: int = setting(
+        f"{PREFIX}ADMIN_PORT", _PORT, "9090", "port of health, metrics and report; 0: any"
+    )
+    listed_names: Form = setting(
+        f"{PREFIX}NAMES",
+        _form,
+        "dotted",
+        "which names /mcp lists: dotted, or safe for model APIs that refuse a dot",
+    )
+    listed_max_length: int = setting(
+        f"{PREFIX}NAMES_MAX_LENGTH",
+        environment.whole(*names.LISTED_MAX_LENGTH_BOUNDS),
+        str(names.LISTED_MAX_LENGTH),
+        "longest listed name: large model APIs refuse over 64 characters, one client over 60",
+    )
+    allowed_hosts: tuple[str, ...] = setting(
+        f"{PREFIX}ALLOWED_HOSTS",
+        environment.words,
+        "localhost,127.0.0.1,[::1]",
+        "Host values that are answered, against rebinding of names; * turns the check off",
+    )
+    admin_allowed_hosts: tuple[str, ...] = setting(
+        f"{PREFIX}ADMIN_ALLOWED_HOSTS",
+        environment.words,
+        "localhost",
+        "names that the admin port answers to beside addresses",
+    )
+    refresh_s: float = setting(
+        f"{PREFIX}REFRESH_SECONDS",
+        environment.seconds(1, 86400),
+        "60",
+        "how often an upstream that cannot notify is listed again",
+    )
+    page_size: int = setting(
+        f"{PREFIX}PAGE_SIZE",
+        environment.whole(1, 10_000),
+        "1000",
+        "tools per page of a list: some clients read the first page only",
+    )
+    body_max_bytes: int = setting(
+        f"{PREFIX}BODY_MAX_BYTES",
+        environment.whole(1024, 64 * 1024 * 1024),
+        str(1024 * 1024),
+        "largest request of an agent: bodies in flight share the pod's memory",
+    )
+    body_s: float = setting(
+        f"{PREFIX}BODY_SECONDS",
+        environment.seconds(1, 600),
+        "30",
+        "how long a request's body may take to arrive",
+    )
+    linger_s: float = setting(
+        f"{PREFIX}LINGER_SECONDS",
+        environment.seconds(0, 120),
+        "5",
+        "how long after SIGTERM new requests are still served: endpoints learn of it late",
+    )
+    drain_s: float = setting(
+        f"{PREFIX}DRAIN_SECONDS",
+        environment.seconds(0, 600),
+        "40",
+        "how long requests in flight may take to end after SIGTERM",
+    )
+    server_name: str = setting(
+        f"{PREFIX}SERVER_NAME",
+        str,
+        "pointsman",
+        "what this installation calls itself toward agents: some group by it",
+    )
+
+
+def load(environ: Mapping[str, str]) -> Settings:
+    """Return the settings that `environ` makes; raises InvalidSettings with every mistake."""
+    return environment.load(Settings, environ, prefix=PREFIX)
+
+
+def table() -> str:
+    """Return every variable with its default and its meaning."""
+    return environment.table(Settings)

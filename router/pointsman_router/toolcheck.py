@@ -1,0 +1,198 @@
+"""Whether a tool's description would cost a strict client its whole list.
+
+The check is structural and bounded: a schema is never evaluated, no reference is fetched.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import TypeAlias
+from urllib.parse import unquote
+
+from pointsman_router import rawjson
+
+_JSON: TypeAlias = "bool | int | float | str | list[_JSON] | dict[str, _JSON] | None"
+
+# Optional members that clients type without null: present with a value, or not present.
+_OPTIONAL = ("title", "description", "outputSchema", "annotations", "icons", "_meta")
+_JUDGED = frozenset(["inputSchema", *_OPTIONAL])
+_HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+_TYPES = frozenset(["array", "boolean", "integer", "null", "number", "object", "string"])
+_SCHEMA = (
+    "additionalItems",
+    "additionalProperties",
+    "contains",
+    "else",
+    "if",
+    "items",
+    "not",
+    "propertyNames",
+    "then",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+)
+_SCHEMA_LISTS = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
+_SCHEMA_MAPS = ("$defs", "definitions", "dependentSchemas", "patternProperties", "properties")
+
+
+class _Wrong(ValueError):
+    """What is wrong with a schema, and where."""
+
+
+def normalised(members: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the members without what no client may see.
+
+    That is `null` where the protocol types a member as optional, and the offer of tasks, which
+    the router does not relay.
+    """
+    kept = {
+        name: value
+        for name, value in members.items()
+        if not (name in _OPTIONAL and value == b"null")
+    }
+    if (annotations := kept.get("annotations")) and rawjson.kind(annotations) == "{":
+        hints = rawjson.pairs(annotations)
+        if any(value == b"null" for _, value in hints):
+            kept["annotations"] = rawjson.assemble(
+                (name, value) for name, value in hints if value != b"null"
+            )
+    if (execution := kept.pop("execution", None)) and rawjson.kind(execution) == "{":
+        rest = [pair for pair in rawjson.pairs(execution) if pair[0] != "taskSupport"]
+        if rest:
+            kept["execution"] = rawjson.assemble(rest)
+    return kept
+
+
+def problem(members: Mapping[str, bytes]) -> str | None:
+    """Return what is wrong with the tool that these members describe, or None.
+
+    The text names the member; it repeats nothing that the upstream wrote.
+    """
+    try:
+        values = {name: _value(members[name]) for name in _JUDGED & members.keys()}
+        _check_plain(values)
+        _check_input(values.get("inputSchema"))
+        if "outputSchema" in values:
+            _check_output(values["outputSchema"])
+    except _Wrong as wrong:
+        return str(wrong)
+    except (ValueError, RecursionError):
+        return "the tool's description is no JSON"
+    return None
+
+
+def has_object_root(schema: bytes) -> bool:
+    """Say whether an output schema describes an object, as every legacy revision demands."""
+    try:
+        return rawjson.string(dict(rawjson.pairs(schema)).get("type", b"")) == "object"
+    except rawjson.Malformed:
+        return False
+
+
+def _value(raw: bytes) -> _JSON:
+    # No number is judged, and the standard library refuses whole ones of many digits.
+    value: _JSON = json.loads(raw, parse_int=float)
+    return value
+
+
+def _check_plain(values: Mapping[str, _JSON]) -> None:
+    for name in ("title", "description"):
+        if not isinstance(values.get(name, ""), str):
+            raise _Wrong(f"{name} must be a string")
+    if not isinstance(values.get("_meta", {}), dict):
+        raise _Wrong("_meta must be an object")
+    annotations = values.get("annotations", {})
+    if not isinstance(annotations, dict):
+        raise _Wrong("annotations must be an object")
+    for hint in _HINTS:
+        if not isinstance(annotations.get(hint, True), bool):
+            raise _Wrong(f"annotations.{hint} must be true or false")
+    if not isinstance(annotations.get("title", ""), str):
+        raise _Wrong("annotations.title must be a string")
+    icons = values.get("icons", [])
+    if not isinstance(icons, list) or not all(
+        isinstance(icon, dict) and isinstance(icon.get("src"), str) for icon in icons
+    ):
+        raise _Wrong("icons must be a list of objects, each with a src")
+
+
+def _check_input(schema: _JSON) -> None:
+    if not isinstance(schema, dict) or schema.get("type") != "object":
+        raise _Wrong('inputSchema must be an object with "type": "object"')
+    _check_schema(schema, "inputSchema")
+
+
+def _check_output(schema: _JSON) -> None:
+    if not isinstance(schema, dict):
+        raise _Wrong("outputSchema must be an object")
+    _check_schema(schema, "outputSchema")
+
+
+def _check_schema(root: dict[str, _JSON], where: str) -> None:
+    anchors: set[str] = set()
+    references: list[tuple[str, dict[str, _JSON]]] = []
+    pending: list[tuple[_JSON, dict[str, _JSON]]] = [(root, root)]
+    while pending:
+        schema, resource = pending.pop()
+        if isinstance(schema, bool):
+            continue
+        if not isinstance(schema, dict):
+            raise _Wrong(f"{where} holds something that is no schema where one must be")
+        if isinstance(schema.get("$id"), str):
+            resource = schema
+        _check_keywords(schema, where)
+        anchors.update(
+            anchor
+            for name in ("$anchor", "$dynamicAnchor")
+            if isinstance(anchor := schema.get(name), str)
+        )
+        if isinstance(reference := schema.get("$ref"), str) and reference.startswith("#"):
+            references.append((unquote(reference[1:]), resource))
+        pending.extend((inner, resource) for inner in _inner(schema, where))
+    for reference, resource in references:
+        if reference not in anchors and not any(_points(reference, at) for at in (root, resource)):
+            raise _Wrong(f"{where} holds a $ref that leads nowhere")
+
+
+def _check_keywords(schema: dict[str, _JSON], where: str) -> None:
+    types = schema.get("type", [])
+    if not all(
+        isinstance(name, str) and name in _TYPES
+        for name in (types if isinstance(types, list) else [types])
+    ):
+        raise _Wrong(f"{where} holds a type that JSON Schema does not know")
+    required = schema.get("required", [])
+    # Before draft 4 `required` was a flag, and lenient readers still take it.
+    if not isinstance(required, bool) and not (
+        isinstance(required, list) and all(isinstance(name, str) for name in required)
+    ):
+        raise _Wrong(f"{where} holds a required that is no list of names")
+
+
+def _inner(schema: dict[str, _JSON], where: str) -> Iterator[_JSON]:
+    for keyword in _SCHEMA:
+        if keyword in schema and not isinstance(schema[keyword], list):
+            yield schema[keyword]
+    for keyword in _SCHEMA_LISTS:
+        if isinstance(inner := schema.get(keyword, []), list):
+            yield from inner
+        elif keyword != "items":
+            raise _Wrong(f"{where} holds a {keyword} that is no list")
+    for keyword in _SCHEMA_MAPS:
+        inner = schema.get(keyword, {})
+        if not isinstance(inner, dict):
+            raise _Wrong(f"{where} holds {keyword} that is no object")
+        yield from inner.values()
+
+
+def _points(pointer: str, target: _JSON) -> bool:
+    if pointer and not pointer.startswith("/"):
+        return False
+    for token in pointer.split("/")[1:]:
+        name = token.replace("~1", "/").replace("~0", "~")
+        if isinstance(target, dict) and name in target:
+            target = target[name]
+        elif isinstance(target, list) and name.isdecimal() and int(name) < len(target):
+            target = target[int(name)]
+        else:
+            return False
+    return True

@@ -1,0 +1,250 @@
+"""One JSON-RPC request to an upstream, and the one answer that belongs to it."""
+
+import asyncio
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+
+from pointsman_contract.report import ServerInfo
+from pointsman_router.eras import Revision
+from pointsman_router.jsonrpc import RpcError
+from pointsman_router.rawjson import Malformed
+from pointsman_router.upstream import messages, trouble
+from pointsman_router.upstream.exchange import Answer, Wire
+from pointsman_router.upstream.head import EVENT_STREAM, JSON
+from pointsman_router.upstream.limits import KIB, Limits
+from pointsman_router.upstream.messages import Response, Result
+from pointsman_router.upstream.pool import Attempt
+from pointsman_router.upstream.sse import Parser, TooLong
+from pointsman_router.upstream.trouble import Trouble
+
+# What is larger is read beside the loop, so that no other call waits for it.
+_LOOP_MAX_BYTES = 256 * KIB
+# How servers word that they do not know a session, with the codes they give it.
+_SESSION_CODES = frozenset([-32000, -32600])
+_SESSION_WORDS = ("session", "not initialized")
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What was agreed with an upstream."""
+
+    id: str | None
+    revision: Revision
+    offers_tools: bool
+    server_info: ServerInfo | None = None
+
+    @property
+    def headers(self) -> Mapping[str, str]:
+        """What every later request says."""
+        named = {"MCP-Protocol-Version": self.revision.value}
+        return named if self.id is None else named | {"Mcp-Session-Id": self.id}
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A request that is to be sent, and how much patience it deserves."""
+
+    method: str
+    params: bytes
+    max_bytes: int
+    first_byte_s: float | None = None
+    harmless: bool = False
+    """It has no effect upstream: it may be sent again after its connection was lost."""
+    room: asyncio.Semaphore | None = None
+    """What large answers have to share."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answer, and the session that the upstream names with it."""
+
+    outcome: Result | RpcError
+    session_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The upstream does not know the session, so that it did not take the request."""
+
+
+class Rpc:
+    """Requests over one wire, each answered on its own exchange and by its own id."""
+
+    def __init__(self, wire: Wire, limits: Limits) -> None:
+        self._wire = wire
+        self._limits = limits
+        self._replies: set[asyncio.Task[None]] = set()
+
+    async def ask(self, ask: Ask, session: Session | None, attempt: Attempt) -> Answered | Lost:
+        """Send a request and return its answer; raises Trouble.
+
+        It is sent once, except where nothing of it can have left, or where it is harmless and
+        only its connection failed.
+        """
+        left = self._limits.retries
+        while True:
+            try:
+                return await self._once(ask, session, attempt)
+            except Trouble as met:
+                if not met.fleeting or left <= 0 or (attempt.sent and not ask.harmless):
+                    raise
+            if attempt.sent:
+                left -= 1
+                await asyncio.sleep(random.uniform(*self._limits.retry_pause_s))  # noqa: S311
+            else:
+                left = 0
+
+    async def tell(self, method: str, session: Session) -> None:
+        """Send a notification; raises Trouble unless it was taken."""
+        async with self._wire.post(
+            messages.notification(method),
+            session.headers,
+            Attempt(),
+            first_byte_s=self._limits.first_byte_s,
+        ) as answer:
+            if not _is_success(answer.head.status):
+                raise trouble.status(answer.head.status, answer.head.retry_after_ms)
+            if not await answer.body(self._limits.drain_max_bytes):
+                answer.trust()
+
+    async def close(self) -> None:
+        """Give up what is still being answered."""
+        for task in self._replies:
+            task.cancel()
+        await asyncio.gather(*self._replies, return_exceptions=True)
+
+    async def _once(self, ask: Ask, session: Session | None, attempt: Attempt) -> Answered | Lost:
+        id_ = messages.new_id()
+        async with self._wire.post(
+            messages.request(id_, ask.method, ask.params),
+            session.headers if session else {},
+            attempt,
+            first_byte_s=ask.first_byte_s,
+            room=ask.room,
+        ) as answer:
+            head = answer.head
+            outcome: Result | RpcError
+            if head.status != HTTPStatus.OK:
+                refusal = await self._refusal(answer, session)
+                if isinstance(refusal, Lost):
+                    return refusal
+                outcome = refusal
+            else:
+                if not head.readable:
+                    raise trouble.violation("its answer is coded, or not in UTF-8")
+                response = await self._response(answer, ask, session)
+                if not response.answers(id_):
+                    raise trouble.violation("its answer belongs to another request")
+                outcome = response.outcome
+            answer.trust()
+            return Answered(outcome, head.session_id)
+
+    async def _refusal(self, answer: Answer, session: Session | None) -> RpcError | Lost:
+        """Read an answer whose status says no: an error in it belongs to its exchange."""
+        number = answer.head.status
+        if _is_success(number):
+            raise trouble.violation(f"it answers a request with HTTP {number}")
+        said_no = trouble.status(number, answer.head.retry_after_ms)
+        if number == HTTPStatus.NOT_FOUND and session and session.id:
+            return Lost()
+        if not _may_carry_error(number) or answer.head.media_type != JSON:
+            raise said_no
+        try:
+            message = messages.read(await answer.body(self._limits.drain_max_bytes))
+        except (Malformed, Trouble):
+            raise said_no from None
+        match message:
+            case Response(_, RpcError() as error):
+                return Lost() if session and _is_about_session(number, error) else error
+            case _:
+                raise said_no
+
+    async def _response(self, answer: Answer, ask: Ask, session: Session | None) -> Response:
+        if answer.head.media_type == EVENT_STREAM:
+            return await self._from_stream(answer, ask, session)
+        if answer.head.media_type != JSON:
+            raise trouble.violation("its answer is neither JSON nor an event stream")
+        message = await self._read(await answer.body(ask.max_bytes))
+        if not isinstance(message, Response):
+            raise trouble.violation("its answer is no JSON-RPC response")
+        return message
+
+    async def _from_stream(self, answer: Answer, ask: Ask, session: Session | None) -> Response:
+        parser = Parser(
+            line_max_bytes=min(self._limits.line_max_bytes, ask.max_bytes),
+            event_max_bytes=min(self._limits.event_max_bytes, ask.max_bytes),
+        )
+        count = 0
+        try:
+            async for chunk in answer.chunks():
+                for event in parser.feed(chunk):
+                    count += 1
+                    if count > self._limits.events_max:
+                        raise trouble.violation("its event stream has too many events")
+                    if event.name != "message" or not event.data:
+                        continue
+                    match await self._read(event.data):
+                        case Response() as response:
+                            return response
+                        case messages.Request() as request:
+                            self._answer(request, session)
+                        case messages.Notification():
+                            pass
+        except TooLong as exc:
+            raise trouble.too_large(exc.limit_bytes) from None
+        raise trouble.violation("its event stream ended without the answer")
+
+    async def _read(self, data: bytes) -> messages.Message:
+        try:
+            if len(data) > _LOOP_MAX_BYTES:
+                return await asyncio.to_thread(messages.read, data)
+            return messages.read(data)
+        except Malformed:
+            raise trouble.violation("its answer is no JSON-RPC message") from None
+
+    def _answer(self, request: messages.Request, session: Session | None) -> None:
+        """Answer the upstream's own request beside the call: it may be what the call waits for."""
+        if len(self._replies) >= self._limits.replies_max:
+            raise trouble.violation("it asks more than it waits to be told")
+        task = asyncio.create_task(self._reply(request, session))
+        self._replies.add(task)
+        task.add_done_callback(self._replies.discard)
+
+    async def _reply(self, request: messages.Request, session: Session | None) -> None:
+        try:
+            async with (
+                asyncio.timeout(self._limits.reply_s),
+                self._wire.post(
+                    messages.reply(request), session.headers if session else {}, Attempt()
+                ) as answer,
+            ):
+                if not await answer.body(self._limits.drain_max_bytes):
+                    answer.trust()
+        except (Trouble, TimeoutError):
+            pass  # the upstream waits for its answer or gives up; the call's deadline bounds both
+
+
+def _is_success(status: int) -> bool:
+    return HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES
+
+
+def _may_carry_error(status: int) -> bool:
+    """Say whether a status leaves the last word to a JSON-RPC error in the body."""
+    return HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR and status not in (
+        HTTPStatus.UNAUTHORIZED,
+        HTTPStatus.FORBIDDEN,
+        HTTPStatus.PROXY_AUTHENTICATION_REQUIRED,
+        HTTPStatus.REQUEST_TIMEOUT,
+        HTTPStatus.TOO_MANY_REQUESTS,
+    )
+
+
+def _is_about_session(status: int, error: RpcError) -> bool:
+    said = error.message.lower()
+    return (
+        status == HTTPStatus.BAD_REQUEST
+        and error.code in _SESSION_CODES
+        and any(word in said for word in _SESSION_WORDS)
+    )

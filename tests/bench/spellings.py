@@ -1,0 +1,308 @@
+"""Spellings of an upstream's address: those that are taken, and those that are not."""
+
+import pytest
+from hypothesis import strategies as st
+
+LONGEST_HOST = ".".join(["a" * 63, "b" * 63, "c" * 63, "d" * 61])
+LONGEST_URL = "http://good.example/" + "a" * (2048 - len("http://good.example/"))
+
+_TAKEN = {
+    "U38 a bare host": ["http://good.com", "http://good.com/", "https://good.com/mcp"],
+    "U38 an IPv4 address": [
+        "http://10.0.0.5:8080/mcp",
+        "http://255.255.255.255/",
+        "http://1.2.3.4",
+    ],
+    "U38 an IPv6 address": [
+        "https://[fd00::5]:8443/mcp",
+        "http://[FD00::5]",
+        "http://[2001:db8::]/",
+    ],
+    "U38 punycode": ["https://xn--bcher-kva.example/mcp", "http://XN--BCHER-KVA.example/"],
+    "U35 punycode of another script": ["http://xn--e1afmkfd.xn--p1ai/"],
+    "U30 a query": [
+        "https://good.com/mcp?token=abc",
+        "http://good.com?x",
+        "http://h?a/../b",
+        "http://h/?",
+    ],
+    "U26 the ports at the ends": [
+        "http://good.com:1/",
+        "http://good.com:65535/",
+        "http://good.com:80",
+    ],
+    "U27 the longest": [f"http://{'a' * 63}.example/", f"http://{LONGEST_HOST}/", LONGEST_URL],
+    "U27 the longest host with a dot at its end": [f"http://{LONGEST_HOST}./"],
+    "U29 names that look odd and are sound": [
+        "http://a-b.c_d/",
+        "http://_srv._tcp.example",
+        "http://a/",
+        "http://1a/",
+        "http://0xg/",
+        "http://1.2.3.4a/",
+        "http://10.example",
+    ],
+    "U20 a dot at the end": ["http://good.com./mcp", "http://metadata.google.internal./"],
+    "U22 a Service in every spelling": [
+        "http://svc.other-ns/mcp",
+        "http://svc.other-ns.svc/mcp",
+        "http://svc.other-ns.svc.cluster.local.:8080/mcp",
+    ],
+    # Well-formed all of them; where they lead is not the grammar's matter.
+    "U10 link-local addresses": ["http://169.254.169.254/latest/", "http://169.254.170.2/"],
+    "U11 IPv4 within IPv6": [
+        "http://[::ffff:169.254.169.254]/",
+        "http://[::ffff:a9fe:a9fe]/",
+        "http://[::FFFF:A9FE:A9FE]/",
+        "http://[0:0:0:0:0:ffff:1.2.3.4]:80/",
+        "http://[0:0::0:ffff:102:304]/",
+    ],
+    "U12 NAT64": ["http://[64:ff9b::a9fe:a9fe]/", "http://[64:ff9b:1::a9fe:a9fe]/"],
+    "U14 addresses that no upstream has": [
+        "http://[::169.254.169.254]/",
+        "http://[fec0::1]/",
+        "http://[ff02::1]/",
+        "http://224.0.0.1/",
+        "http://0.0.0.0/",
+        "http://[::]/",
+    ],
+    "U15 cloud services": [
+        "http://168.63.129.16/",
+        "http://100.100.100.200/",
+        "http://[fd00:ec2::254]/",
+    ],
+    "U19 loopback": [
+        "http://localhost:8080/",
+        "http://LOCALHOST./",
+        "http://127.0.0.1/",
+        "http://[::1]/",
+    ],
+    "paths with dots that are no segments": [
+        "http://good.com/a..b/...",
+        "http://good.com/.well-known/x",
+        "http://good.com/a/%2e%2e%2e",
+        "http://good.com//a//",
+        "http://good.com/~a/@b:c",
+        "http://good.com/a%20b;v=1,2!$&'()*+|^`{}<>\"",
+    ],
+}
+
+_REFUSED = {
+    "U01 nothing": [""],
+    "U02 other schemes": [
+        "ftp://x/",
+        "file:///etc/passwd",
+        "gopher://x/",
+        "javascript:alert(1)",
+        "//host/mcp",
+        "host/mcp",
+        "http:/x/",
+        "http:x",
+        "https//x",
+        "HTTP://x/",
+        "Https://x/",
+    ],
+    "U03 no host": [
+        "http:///x",
+        "http://",
+        "https://?x",
+        "http://:80/",
+        "http://./",
+        "http://.:80",
+    ],
+    "U05 a user name": ["http://user:pw@good.com/", "http://user@good.com/", "http://@good.com/"],
+    "U06 a host that is none": ["http://good.com@169.254.169.254/", "http://good.com:80@evil/"],
+    "U07 a backslash": [
+        "http://good.com\\@169.254.169.254/",
+        "http:\\\\good.com/",
+        "http://good.com/a\\b",
+        "http://good.com/?a\\b",
+    ],
+    "U09 white space and control characters": [
+        " http://good.com/",
+        "http://good.com/ ",
+        "http://good.com/\n",
+        "http://go\tod.com/",
+        "http://good.com/a\x00b",
+        "http://good.com/\x7f",
+        "ht\ntp://good.com/",
+        "http://good.com/?a b",
+        "http://good.com/\u00a0",
+        "http://good.com/\u2028",
+    ],
+    "U16 numbers that resolvers take for addresses": [
+        "http://2130706433/",
+        "http://127.1/",
+        "http://0x7f.1/",
+        "http://0/",
+        "http://0x7F000001",
+        "http://0x/",
+        "http://1.2.3/",
+        "http://1.2.3.4.5/",
+        "http://1.2.3.4./",
+        "http://01.2.3.4/",
+        "http://1.2.3.04/",
+        "http://256.1.1.1/",
+        "http://1.2.3.999:80/",
+        "http://example.1/",
+        "http://example.0x1/",
+        "http://example.1./",
+        "http://a.b.c.4?x",
+    ],
+    "U26 ports": [
+        "http://good.com:0/",
+        "http://good.com:65536/",
+        "http://good.com:099999/",
+        "http://good.com:080/",
+        "http://good.com:80:90/",
+        "http://good.com:x/",
+        "http://good.com:/",
+        "http://good.com:-1/",
+        "http://good.com:99999",
+        "http://good.com:100000",
+        "http://1.2.3.4:0/",
+        "http://[::1]:0/",
+        "http://[::1]:65536",
+        "http://[::1]:/",
+        "http://[::1]:80:90/",
+    ],
+    "U27 too long": [
+        LONGEST_URL + "a",
+        f"http://{'a' * 64}.example/",
+        f"http://{LONGEST_HOST}d/",
+        f"http://{LONGEST_HOST}d./",
+        f"http://{'a.' * 126}aa/",
+    ],
+    "U28 brackets": [
+        "http://[fe80::1%25eth0]/",
+        "http://[fe80::1%eth0]/",
+        "http://[::1/",
+        "http://[::1",
+        "http://::1]/",
+        "http://[]/",
+        "http://[1.2.3.4]/",
+        "http://[good.com]/",
+        "http://[::1]x/",
+        "http://[::1].example/",
+        "http://[:::1]/",
+        "http://[1:2:3:4:5:6:7:8:9]/",
+        "http://[1:2:3:4:5:6:7]/",
+        "http://[1:2:3:4::5:6:7:8]/",
+        "http://[1::2::3]/",
+        "http://[00001::]/",
+        "http://[g::]/",
+        "http://[::1.2.3.4.5]/",
+        "http://[::01.2.3.4]/",
+        "http://[::1.2.3.256]/",
+        "http://[::1.2.3.4:5]/",
+        "http://[1.2.3.4::]/",
+        "http://[/::1]/",
+        "http://[::1?]/",
+        "http://[v1.a:b]/",
+        "http://a[::1]/",
+        "http://[::1]]/",
+        "http://[[::1]]/",
+    ],
+    "U29 labels": [
+        "http://a..b/",
+        "http://-a/",
+        "http://a-/",
+        "http://a.-b/",
+        "http://.a/",
+        "http://a../",
+        "http://xn--/",
+        "http://xn--.example/",
+        "http://a.xn--/",
+        "http://xn--a_b/",
+        "http://xn--a-/",
+        "http://a!b/",
+        "http://a,b/",
+        "http://a;b/",
+        "http://a*b/",
+        "http://~a/",
+        "http://a%2eb/",
+        "http://%61/",
+        "http://a%/",
+    ],
+    "U31 dot segments": [
+        "https://good.com/a/../../b",
+        "https://good.com/./mcp",
+        "https://good.com/..",
+        "https://good.com/.",
+        "https://good.com/a/.?x",
+        "https://good.com/%2e%2e/b",
+        "https://good.com/%2E",
+        "https://good.com/a/.%2e/",
+        "https://good.com/a/%2e.",
+    ],
+    "U35 letters beyond ASCII": [
+        "http://bücher.example/",
+        "http://пример.рф/",
+        "http://good.com/ü",
+        "http://good.com/\U0001f600",
+        "http://\uff47ood.com/",
+        "http://good\u3002com/",
+    ],
+    "a fragment": ["http://good.com/#x", "http://good.com#", "http://good.com/?a#b", "http://#/"],
+}
+
+TAKEN = [
+    pytest.param(url, id=f"{row} {number}")
+    for row, urls in _TAKEN.items()
+    for number, url in enumerate(urls)
+]
+REFUSED = [
+    pytest.param(url, id=f"{row} {number}")
+    for row, urls in _REFUSED.items()
+    for number, url in enumerate(urls)
+]
+
+_PIECES = st.sampled_from(
+    [
+        *("http://", "https://", "HTTP://", "http:/", "://", "//"),
+        *("/", "/./", "/..", "%2e", "%2E", "%2f", ".", "..", "?", "#", "@", "\\", ":", "%", "&"),
+        *("[", "]", "[::1]", "[::ffff:1.2.3.4]", "[1::2:3]", "::", "ffff", "FFFF", ":0:"),
+        *(
+            "a",
+            "b-c",
+            "-",
+            "_",
+            "xn--",
+            "xn--a",
+            "XN--",
+            "good.com",
+            "localhost",
+            "A",
+            "0x",
+            "0x1f",
+        ),
+        *("1", "0", "255", "256", "1.2.3.4", "127.1", "01", ":80", ":0", ":65535", ":65536"),
+        *(
+            "a" * 63,
+            "a" * 64,
+            "a." * 60,
+            " ",
+            "\t",
+            "\n",
+            "\x00",
+            "\x7f",
+            "ü",
+            "\U0001f600",
+            "~",
+            "!",
+        ),
+    ]
+)
+# Pieces joined as they come, and hosts behind a good beginning: far more of these are near misses
+# than of any other text.
+URLS = st.one_of(
+    st.lists(_PIECES, min_size=1, max_size=8).map("".join),
+    st.lists(_PIECES, max_size=6).map(lambda pieces: "http://" + "".join(pieces)),
+    st.text("ab01.-_:[]/?%xn2eEfF@#\\", max_size=24).map(lambda text: "http://" + text),
+    st.ip_addresses(v=6).map(lambda address: f"http://[{address}]:80/mcp"),
+    st.text("0123456789abcdefABCDEF:.", max_size=40).map(lambda text: f"http://[{text}]/"),
+    st.text("0123456789.x", max_size=18).map(lambda text: f"http://{text}/"),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=24).map(
+        lambda text: "http://h/" + text
+    ),
+)

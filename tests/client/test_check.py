@@ -1,0 +1,299 @@
+"""What `pointsman check` says of a file, and with which exit status."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from client.command import good, run
+
+HEAD = "apiVersion: pointsman.dev/v1alpha1\nkind: McpServer\n"
+NAMED = f"{HEAD}metadata:\n  name: x\n"
+WITH_URL = f"{NAMED}spec:\n  url: http://127.0.0.1/mcp\n"
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "quickstart"
+
+
+def test_the_examples_are_in_order() -> None:
+    result = run("check", EXAMPLES)
+
+    assert result.exit_code == 0
+    assert [line.split(": ", 1)[1] for line in result.output.splitlines()] == [
+        "clock: Accepted (prefix clock)",
+        "notes: Accepted (prefix notes)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param(
+            f"{WITH_URL}  allowedTool: [a]\n",
+            ["7: x: InvalidSpec: spec.allowedTool is no field: did you mean allowedTools?"],
+            id="a field misspelled",
+        ),
+        pytest.param(
+            f"{WITH_URL}  suspended: true\n",
+            ["7: x: InvalidSpec: spec.suspended is no field: did you mean suspend?"],
+            id="a field in another form",
+        ),
+        pytest.param(
+            f"{WITH_URL}  headers: {{}}\n",
+            [
+                (
+                    "7: x: InvalidSpec: spec.headers is no field: known here are allowedTools,"
+                    " prefix, suspend, timeoutSeconds, url"
+                )
+            ],
+            id="a field like no other",
+        ),
+        pytest.param(
+            f"{WITH_URL}url: http://127.0.0.1/\n",
+            ["7: x: InvalidSpec: url is no field: url belongs under spec"],
+            id="a field one level too high",
+        ),
+        pytest.param(
+            f"{WITH_URL}  name: y\n",
+            ["7: x: InvalidSpec: spec.name is no field: name belongs under metadata"],
+            id="a field in the wrong place",
+        ),
+        pytest.param(
+            f"{HEAD}metadata:\n  name: x\n  label: {{}}\nspec:\n  url: http://127.0.0.1/mcp\n",
+            ["5: x: InvalidSpec: metadata.label is no field: did you mean labels?"],
+            id="a metadata field misspelled",
+        ),
+        pytest.param(
+            f"{WITH_URL}  URL: y\n  Prefix: z\n",
+            [
+                "7: x: InvalidSpec: spec.URL is no field: did you mean url?",
+                "8: x: InvalidSpec: spec.Prefix is no field: did you mean prefix?",
+            ],
+            id="two fields in capitals",
+        ),
+        pytest.param(
+            f"{NAMED}spec:\n  url: ftp://127.0.0.1/\n",
+            ["6: x: InvalidUrl: spec.url must begin with http:// or https:// in lower case"],
+            id="another scheme",
+        ),
+        pytest.param(
+            f"{NAMED}spec:\n  allowedTools: []\n",
+            ["5: x: InvalidUrl: spec.url must be given"],
+            id="no url",
+        ),
+        pytest.param(
+            f"{WITH_URL}  allowedTools:\n  - a\n  - on\n",
+            [
+                (
+                    "9: x: InvalidSpec: spec.allowedTools[1] must be a string (without quotes, on"
+                    ' is no string: write "on")'
+                )
+            ],
+            id="a tool whose name is a word for true",
+        ),
+        pytest.param(
+            f'{WITH_URL}  allowedTools: ["*", a]\n',
+            ['7: x: InvalidSpec: spec.allowedTools must hold "*" alone, or names without it'],
+            id="every tool, and one",
+        ),
+        pytest.param(
+            f"{WITH_URL}  timeoutSeconds: 301\n",
+            ["7: x: InvalidSpec: spec.timeoutSeconds must be a whole number from 1 to 300"],
+            id="too much time",
+        ),
+        pytest.param(
+            f'{WITH_URL}  suspend: "yes"\n',
+            ["7: x: InvalidSpec: spec.suspend must be true or false"],
+            id="a word where true or false was meant",
+        ),
+        pytest.param(
+            f"{HEAD}metadata:\n  name: a.b\nspec:\n  url: http://127.0.0.1/mcp\n",
+            [
+                (
+                    "4: InvalidSpec: metadata.name must be a DNS label: 1 to 63 lower-case letters,"
+                    " digits and inner hyphens, without a dot"
+                )
+            ],
+            id="a name with a dot",
+        ),
+        pytest.param(
+            "apiVersion: pointsman.dev/v1\nkind: McpServer\nmetadata: {name: x}\n",
+            ["1: x: InvalidSpec: apiVersion must be pointsman.dev/v1alpha1"],
+            id="another version",
+        ),
+        pytest.param(
+            "apiVersion: pointsman.dev/v1alpha1\nkind: MCPServer\nmetadata: {name: x}\n",
+            ["2: InvalidSpec: kind must be McpServer"],
+            id="a kind misspelled",
+        ),
+        pytest.param(
+            "spec:\n  url: x\n",
+            [
+                "1: InvalidSpec: apiVersion must be pointsman.dev/v1alpha1",
+                "1: InvalidSpec: kind must be McpServer",
+            ],
+            id="neither version nor kind",
+        ),
+        pytest.param(
+            "hello\n",
+            [
+                (
+                    "1: InvalidSpec: a resource must be an object with apiVersion, kind, metadata"
+                    " and spec"
+                )
+            ],
+            id="a text",
+        ),
+        pytest.param(
+            f"{WITH_URL}  prefix: a\n  prefix: b\n",
+            ["8: Unreadable: the key prefix is there twice, first on line 7"],
+            id="a field twice",
+        ),
+        pytest.param(
+            f"{WITH_URL}---\n{WITH_URL}",
+            ["11: x: Duplicate: metadata.name describes x again: {file}:1 does already"],
+            id="a server twice",
+        ),
+        pytest.param(
+            f"{good('a-b')}---\n{good('a--b')}",
+            ["13: a--b: PrefixConflict: spec.prefix must be another: a_b belongs to a-b"],
+            id="a prefix twice",
+        ),
+    ],
+)
+def test_a_mistake_is_named_with_its_line_and_what_to_write_instead(
+    tmp_path: Path, text: str, said: list[str]
+) -> None:
+    file = tmp_path / "server.yaml"
+    file.write_text(text)
+
+    result = run("check", file)
+
+    assert result.exit_code == 1
+    wrong = [line for line in result.output.splitlines() if ": Accepted" not in line]
+    assert wrong == [f"{file}:{line.format(file=file)}" for line in said]
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        pytest.param("", "prefix x; no tool allowed: list some in spec.allowedTools", id="no tool"),
+        pytest.param(
+            "  allowedTools: [a]\n  suspend: yes\n", "prefix x; suspended", id="suspended"
+        ),
+        pytest.param("  allowedTools: [a]\n  prefix: mine\n", "prefix mine", id="a prefix given"),
+        pytest.param("  allowedTools: [a]\nstatus: {a: b}\n", "prefix x", id="with its status"),
+    ],
+)
+def test_a_good_resource_is_accepted_with_what_one_should_know(
+    tmp_path: Path, more: str, said: str
+) -> None:
+    file = tmp_path / "server.yaml"
+    file.write_text(WITH_URL + more)
+
+    result = run("check", file)
+
+    assert result.exit_code == 0
+    assert result.output == f"{file}:1: x: Accepted ({said})\n"
+
+
+def test_one_bad_resource_does_not_cost_the_others(tmp_path: Path) -> None:
+    file = tmp_path / "servers.yaml"
+    file.write_text(f"{good('a')}---\n{NAMED}spec: {{}}\n---\n{good('b')}")
+
+    result = run("check", file)
+
+    assert result.exit_code == 1
+    assert [line.split(": ")[1:3] for line in result.output.splitlines()] == [
+        ["a", "Accepted (prefix a)"],
+        ["x", "InvalidUrl"],
+        ["b", "Accepted (prefix b)"],
+    ]
+
+
+def test_what_kubectl_prints_as_a_list_is_read_as_its_items(tmp_path: Path) -> None:
+    file = tmp_path / "list.yaml"
+    items = "".join(f"- {good(name)}".replace("\n", "\n  ").rstrip(" ") for name in ("one", "two"))
+    file.write_text(f"apiVersion: v1\nkind: List\nitems:\n{items}")
+
+    result = run("check", file)
+
+    assert result.exit_code == 0
+    assert result.output == (
+        f"{file}:4: one: Accepted (prefix one)\n{file}:11: two: Accepted (prefix two)\n"
+    )
+
+
+def test_another_kind_is_passed_over(tmp_path: Path) -> None:
+    file = tmp_path / "mixed.yaml"
+    file.write_text(f"apiVersion: v1\nkind: Namespace\nmetadata: {{name: x}}\n---\n{WITH_URL}")
+
+    result = run("check", file)
+
+    assert result.exit_code == 0
+    assert result.output.splitlines()[0] == (
+        f"{file}:2: OtherKind: a Namespace of v1 is not judged here"
+    )
+
+
+def test_the_same_name_in_two_namespaces_is_two_servers(tmp_path: Path) -> None:
+    file = tmp_path / "two.yaml"
+    there = (
+        good("x")
+        .replace("name: x", "name: x\n  namespace: b")
+        .replace('allowedTools: ["*"]', "prefix: other")
+    )
+    file.write_text(f"{good('x')}---\n{there}")
+
+    result = run("check", file)
+
+    assert result.exit_code == 0
+    assert result.output.splitlines()[1].split(": ")[1] == "b/x"
+
+
+def test_json_tells_programs_the_same(tmp_path: Path) -> None:
+    file = tmp_path / "server.yaml"
+    file.write_text(f"{good('a')}---\n{NAMED}spec:\n  url: x\n")
+
+    result = run("check", "--json", file)
+
+    assert result.exit_code == 1
+    assert json.loads(result.output) == [
+        {
+            "file": str(file),
+            "line": 1,
+            "server": "a",
+            "verdict": "Accepted",
+            "prefix": "a",
+            "complaints": [],
+        },
+        {
+            "file": str(file),
+            "line": 9,
+            "server": "x",
+            "verdict": "InvalidUrl",
+            "prefix": None,
+            "complaints": [
+                {
+                    "verdict": "InvalidUrl",
+                    "field": "spec.url",
+                    "line": 14,
+                    "message": "spec.url must begin with http:// or https:// in lower case",
+                }
+            ],
+        },
+    ]
+
+
+@pytest.mark.parametrize("arguments", [[], ["nowhere.yaml"]], ids=["no file", "no such file"])
+def test_a_call_without_a_file_is_a_usage_error(arguments: list[str]) -> None:
+    assert run("check", *arguments).exit_code == 2
+
+
+def test_what_a_file_holds_never_steers_the_terminal(tmp_path: Path) -> None:
+    file = tmp_path / "server.yaml"
+    file.write_text(f'{WITH_URL}  "\\e[31mallowed\\a": 1\n')
+
+    result = run("check", file)
+
+    assert "\x1b" not in result.output
+    assert "\x07" not in result.output

@@ -1,0 +1,82 @@
+"""What every test may ask for."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+from bench import cluster_api, controlplane, peers
+from bench.cluster_api import ClusterApi
+from bench.controlplane import ControlPlane
+from bench.peers import Peer
+
+# A busy machine may take its time over generated input.
+settings.register_profile("bench", deadline=None)
+settings.load_profile("bench")
+
+_CRD = Path(__file__).resolve().parent.parent / "crds" / "mcpserver.yaml"
+
+
+@pytest.fixture(scope="session")
+def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """The session's API server; no test stops it."""
+    with controlplane.running(tmp_path_factory.mktemp("control-plane")) as running:
+        yield running
+
+
+@pytest.fixture
+def own_control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A control plane of the test's own, with the CRD, to be stopped and started at will."""
+    with controlplane.running(tmp_path_factory.mktemp("own-control-plane")) as running:
+        controlplane.install(running, _CRD)
+        yield running
+
+
+@pytest.fixture(scope="session")
+def crd(control_plane: ControlPlane) -> Path:
+    """The McpServer kind, established on the session's API server."""
+    controlplane.install(control_plane, _CRD)
+    return _CRD
+
+
+@pytest.fixture
+def namespace(control_plane: ControlPlane) -> Iterator[str]:
+    """A namespace of the test's own: a tenant's."""
+    with control_plane.namespace("tenant") as name:
+        yield name
+
+
+@pytest.fixture
+def release_namespace(control_plane: ControlPlane) -> Iterator[str]:
+    """A namespace of the test's own: where the operator publishes."""
+    with control_plane.namespace("release") as name:
+        yield name
+
+
+@pytest.fixture
+async def cluster(control_plane: ControlPlane) -> AsyncIterator[ClusterApi]:
+    """The session's API as its administrator."""
+    async with cluster_api.connected(control_plane.kubeconfig) as api:
+        yield api
+
+
+@pytest.fixture(scope="session")
+def sdk_server() -> Iterator[Peer]:
+    """A server on the official SDK 2.x, both eras, legacy with sessions and event streams."""
+    with peers.sdk_server() as peer:
+        yield peer
+
+
+@pytest.fixture(scope="session")
+def sdk1_server() -> Iterator[Peer]:
+    """A server on the official SDK 1.x: legacy, with sessions and event streams."""
+    with peers.sdk1_server() as peer:
+        yield peer
+
+
+@pytest.fixture(scope="session")
+def everything_server() -> Iterator[Peer]:
+    """The reference server `server-everything`: legacy, with sessions and event streams."""
+    with peers.everything_server() as peer:
+        yield peer

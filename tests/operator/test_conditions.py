@@ -1,0 +1,307 @@
+"""What a resource's status says, given what came of it and what it said before."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pointsman_operator import conditions, status
+from pointsman_operator.conditions import Acceptance, Accepted, Outcome, Refused
+from pointsman_operator.consensus import Consensus, Finding
+from pointsman_operator.status import ConditionType, Counts, Lists, Skipped, Status, Tool, Truth
+
+MORNING, NOON = "2026-01-01T08:00:00Z", "2026-01-01T12:00:00Z"
+
+LISTED = Lists(
+    tool_count=2,
+    tools=(Tool("a", "gh.a", "gh__a"), Tool("b", "gh.b", "gh__b")),
+    truncated=True,
+    skipped=(Skipped("x", "InvalidSchema", "why"),),
+    unmatched=("y",),
+    protocol_version="2025-11-25",
+    server_name="GitHub",
+    server_version="1",
+    schema_bytes=7,
+)
+SERVED = Consensus(
+    Finding(Truth.TRUE, "Discovered", "listed"),
+    Finding(Truth.TRUE, "Ready", "callable"),
+    LISTED,
+    Counts(1, 1),
+)
+PROGRESSING = Consensus(None, Finding(Truth.FALSE, "Progressing", "late"), None, Counts(0, 1))
+NO_ROUTER = Consensus(
+    Finding(Truth.UNKNOWN, "NoRouter", "none"),
+    Finding(Truth.FALSE, "NoRouter", "none"),
+    None,
+    Counts(0, 0),
+)
+FORBIDDEN = Finding(Truth.FALSE, "Forbidden", "no right")
+REFUSED = Refused(Acceptance.INVALID_URL, "spec.url must name a host")
+ACCEPTED = Accepted(
+    prefix="gh",
+    config_map="mcp-github-0",
+    suspended=False,
+    allows_nothing=False,
+    failure=None,
+    consensus=SERVED,
+    counts=Counts(1, 1),
+)
+
+
+def compose(
+    outcome: Outcome, previous: Status | None = None, *, generation: int = 1, now: str = MORNING
+) -> Status:
+    return conditions.compose(outcome, previous or Status(), generation=generation, now=now)
+
+
+def said(one: Status) -> dict[str, str]:
+    return {condition.type: f"{condition.truth} {condition.reason}" for condition in one.conditions}
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"),
+    [
+        pytest.param(
+            ACCEPTED,
+            ("True Accepted", "True Published", "True Discovered", "True Ready"),
+            id="all is well",
+        ),
+        pytest.param(
+            REFUSED,
+            ("False InvalidUrl", "False NotAccepted", "False NotAccepted", "False NotAccepted"),
+            id="refused",
+        ),
+        pytest.param(
+            replace(ACCEPTED, consensus=NO_ROUTER),
+            ("True Accepted", "True Published", "Unknown NoRouter", "False NoRouter"),
+            id="no router",
+        ),
+        pytest.param(
+            replace(ACCEPTED, consensus=PROGRESSING),
+            ("True Accepted", "True Published", "Unknown Pending", "False Progressing"),
+            id="not yet served",
+        ),
+        pytest.param(
+            replace(ACCEPTED, suspended=True),
+            ("True Accepted", "True Published", "True Discovered", "False Suspended"),
+            id="suspended, and published",
+        ),
+        pytest.param(
+            replace(ACCEPTED, allows_nothing=True, consensus=NO_ROUTER),
+            ("True Accepted", "True Published", "Unknown NoRouter", "False NoToolsAllowed"),
+            id="no tool allowed, whatever routers say",
+        ),
+        pytest.param(
+            replace(ACCEPTED, failure=FORBIDDEN, consensus=PROGRESSING),
+            ("True Accepted", "False Forbidden", "Unknown Pending", "False Progressing"),
+            id="not written",
+        ),
+    ],
+)
+def test_an_outcome_is_told_by_four_conditions(
+    outcome: Outcome, expected: tuple[str, str, str, str]
+) -> None:
+    assert tuple(said(compose(outcome)).values()) == expected
+    assert list(said(compose(outcome))) == ["Accepted", "Published", "Discovered", "Ready"]
+
+
+def test_before_the_routers_are_heard_only_what_does_not_depend_on_them_is_said() -> None:
+    unheard = replace(ACCEPTED, consensus=None, counts=None)
+
+    assert said(compose(unheard)) == {"Accepted": "True Accepted", "Published": "True Published"}
+
+
+def test_before_the_routers_are_heard_what_was_said_of_them_stays() -> None:
+    before = compose(ACCEPTED)
+
+    after = compose(replace(ACCEPTED, consensus=None, counts=None), before, now=NOON)
+
+    assert after == before
+
+
+def test_a_new_generation_is_spoken_of_before_the_routers_are_heard_of_it() -> None:
+    before = compose(ACCEPTED)
+
+    after = compose(replace(ACCEPTED, consensus=None, counts=None), before, generation=2, now=NOON)
+
+    assert after.generation == 2
+    assert [(c.type, c.generation) for c in after.conditions] == [
+        ("Accepted", 2),
+        ("Published", 2),
+        ("Discovered", 1),
+        ("Ready", 1),
+    ]
+
+
+def test_what_is_said_again_is_the_same_status() -> None:
+    before = compose(ACCEPTED)
+
+    assert compose(ACCEPTED, before, now=NOON) == before
+
+
+def test_a_condition_remembers_since_when_it_holds() -> None:
+    before = compose(replace(ACCEPTED, consensus=PROGRESSING))
+
+    after = compose(ACCEPTED, before, now=NOON)
+
+    assert {c.type: c.since for c in after.conditions} == {
+        "Accepted": MORNING,
+        "Published": MORNING,
+        "Discovered": NOON,
+        "Ready": NOON,
+    }
+
+
+def test_another_reason_alone_is_no_flip() -> None:
+    before = compose(replace(ACCEPTED, consensus=NO_ROUTER))
+
+    after = compose(replace(ACCEPTED, consensus=PROGRESSING), before, now=NOON)
+
+    ready = after.condition(ConditionType.READY)
+    assert ready is not None
+    assert (ready.reason, ready.since) == ("Progressing", MORNING)
+
+
+def test_while_a_new_generation_makes_its_way_agents_see_what_they_saw() -> None:
+    before = compose(ACCEPTED)
+
+    after = compose(replace(ACCEPTED, consensus=PROGRESSING), before, generation=2, now=NOON)
+
+    assert after.lists == LISTED
+    assert said(after)["Discovered"] == "True Discovered"
+    assert said(after)["Ready"] == "False Progressing"
+
+
+def test_of_a_refused_server_agents_see_nothing() -> None:
+    after = compose(REFUSED, compose(ACCEPTED), generation=2, now=NOON)
+
+    assert after.lists == Lists()
+    assert (after.prefix, after.config_map, after.routers) == (None, None, None)
+
+
+def test_a_server_that_is_accepted_again_is_not_said_to_be_refused_by_any_condition() -> None:
+    refused = compose(REFUSED)
+
+    after = compose(replace(ACCEPTED, consensus=PROGRESSING), refused, generation=2, now=NOON)
+
+    assert "NotAccepted" not in " ".join(said(after).values())
+
+
+def test_counts_that_have_not_settled_leave_those_before() -> None:
+    before = compose(ACCEPTED)
+
+    assert compose(replace(ACCEPTED, counts=None), before).routers == Counts(1, 1)
+    assert compose(replace(ACCEPTED, counts=Counts(0, 2)), before).routers == Counts(0, 2)
+
+
+def test_what_could_not_be_written_is_not_said_to_be_published_there() -> None:
+    assert compose(replace(ACCEPTED, failure=FORBIDDEN)).config_map is None
+    assert compose(ACCEPTED).config_map == "mcp-github-0"
+
+
+def test_no_message_is_longer_than_the_kind_takes() -> None:
+    one = compose(Refused(Acceptance.INVALID_SPEC, "x" * 5000))
+
+    assert max(len(condition.message) for condition in one.conditions) == 1024
+
+
+def test_a_status_is_written_down_in_full() -> None:
+    assert status.dump(compose(ACCEPTED)) == {
+        "observedGeneration": 1,
+        "conditions": [
+            {
+                "type": kind,
+                "status": "True",
+                "reason": reason,
+                "message": message,
+                "observedGeneration": 1,
+                "lastTransitionTime": MORNING,
+            }
+            for kind, reason, message in (
+                ("Accepted", "Accepted", "the spec is valid, and prefix gh is the server's own"),
+                ("Published", "Published", "published as ConfigMap mcp-github-0"),
+                ("Discovered", "Discovered", "listed"),
+                ("Ready", "Ready", "callable"),
+            )
+        ],
+        "prefix": "gh",
+        "toolCount": 2,
+        "tools": [
+            {"name": "a", "exposedName": "gh.a", "safeName": "gh__a"},
+            {"name": "b", "exposedName": "gh.b", "safeName": "gh__b"},
+        ],
+        "toolsTruncated": True,
+        "skippedTools": [{"name": "x", "reason": "InvalidSchema", "message": "why"}],
+        "unmatchedAllowedTools": ["y"],
+        "protocolVersion": "2025-11-25",
+        "serverInfo": {"name": "GitHub", "version": "1"},
+        "schemaBytes": 7,
+        "routers": {"ready": 1, "total": 1},
+        "configMapRef": {"name": "mcp-github-0"},
+    }
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        pytest.param(compose(ACCEPTED), id="accepted"),
+        pytest.param(compose(REFUSED), id="refused"),
+        pytest.param(compose(replace(ACCEPTED, consensus=None, counts=None)), id="unheard"),
+        pytest.param(compose(replace(ACCEPTED, consensus=NO_ROUTER)), id="no router"),
+    ],
+)
+def test_a_status_is_read_back_as_it_was_written(one: Status) -> None:
+    assert status.load(status.dump(one)) == one
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(list(status.dump(compose(ACCEPTED)))), inner)
+        ),
+        max_leaves=8,
+    )
+)
+def test_whatever_stands_in_a_status_is_read_as_one(value: object) -> None:
+    assert isinstance(status.load(value), Status)
+
+
+_FINDINGS = st.builds(
+    Finding,
+    st.sampled_from(Truth),
+    st.sampled_from(["Discovered", "Pending", "Unreachable"]),
+    st.text("ab", max_size=2),
+)
+_OUTCOMES = st.builds(Refused, st.sampled_from(Acceptance), st.text("ab", max_size=2)) | st.builds(
+    Accepted,
+    st.sampled_from(["p", "q"]),
+    st.just("mcp-github-0"),
+    st.booleans(),
+    st.booleans(),
+    st.none() | _FINDINGS,
+    st.none()
+    | st.builds(
+        Consensus,
+        st.none() | _FINDINGS,
+        _FINDINGS,
+        st.sampled_from([None, LISTED, Lists()]),
+        st.just(Counts(1, 1)),
+    ),
+    st.sampled_from([None, Counts(1, 1), Counts(0, 1)]),
+)
+
+
+@given(st.lists(_OUTCOMES, max_size=4), _OUTCOMES)
+def test_whatever_came_before_a_second_look_changes_nothing(
+    history: list[Outcome], outcome: Outcome
+) -> None:
+    before = Status()
+    for earlier in history:
+        before = compose(earlier, before)
+    once = compose(outcome, before, generation=2, now=NOON)
+
+    assert compose(outcome, status.load(status.dump(once)), generation=2, now="later") == once

@@ -1,0 +1,294 @@
+"""What several routers' words about one server come to."""
+
+import json
+from typing import Any
+
+import pytest
+
+from pointsman_contract.report import ServerReport, State
+from pointsman_operator.consensus import Consensus, Statement, reach
+from pointsman_operator.spec import Identity
+from pointsman_operator.status import Counts, Skipped, Status, Tool, dump
+
+SERVER = Identity("tools", "github", "u-1", 3)
+
+
+def entry(state: State = State.SERVING, *, tools: tuple[str, ...] = ("a",), **members: Any) -> Any:
+    served = [
+        {"name": name, "exposedName": f"gh.{name}", "safeName": f"gh__{name}", "digest": "d"}
+        for name in (tools if state in (State.SERVING, State.STALE) else ())
+    ]
+    known = {
+        "id": "tools/github",
+        "uid": "u-1",
+        "generation": 3,
+        "state": state,
+        "tools": served,
+        "toolCount": len(served),
+        "since": "2026-01-01T00:00:00Z",
+    }
+    return ServerReport.model_validate(known | members)
+
+
+def says(router: str, word: Any, *, young: bool = False) -> Statement:
+    return Statement(router, answers=True, young=young, entry=word)
+
+
+def silent(router: str) -> Statement:
+    return Statement(router, answers=False, entry=entry())
+
+
+def reached(*statements: Statement) -> Consensus:
+    return reach(SERVER, statements)
+
+
+@pytest.mark.parametrize(
+    ("statements", "discovered", "ready", "counts"),
+    [
+        pytest.param([], "Unknown NoRouter", "False NoRouter", (0, 0), id="no router at all"),
+        pytest.param(
+            [silent("r1"), silent("r2")],
+            "Unknown NoRouter",
+            "False NoRouter",
+            (0, 2),
+            id="none that answers",
+        ),
+        pytest.param(
+            [says("r1", entry())], "True Discovered", "True Ready", (1, 1), id="one that serves"
+        ),
+        pytest.param(
+            [says("r1", entry()), says("r2", entry()), silent("r3")],
+            "True Discovered",
+            "True Ready",
+            (2, 3),
+            id="F73 two that serve, one that hangs",
+        ),
+        pytest.param(
+            [says("r1", entry()), says("r2", entry(generation=2))],
+            None,
+            "False Progressing",
+            (1, 2),
+            id="F73 one with an older generation",
+        ),
+        pytest.param(
+            [says("r1", entry()), says("r2", None)],
+            None,
+            "False Progressing",
+            (1, 2),
+            id="one that does not know the server",
+        ),
+        pytest.param(
+            [says("r1", entry(uid="u-0"))],
+            None,
+            "False Progressing",
+            (0, 1),
+            id="one that serves a former resource of that name",
+        ),
+        pytest.param(
+            [says("r1", entry(generation=4))],
+            "True Discovered",
+            "True Ready",
+            (1, 1),
+            id="one that is ahead of us",
+        ),
+        pytest.param(
+            [says("r1", entry(State.PENDING))],
+            "Unknown Pending",
+            "False NotDiscovered",
+            (1, 1),
+            id="one that has not listed the upstream",
+        ),
+        pytest.param(
+            [says("r1", entry()), says("r2", entry(State.PENDING), young=True)],
+            "True Discovered",
+            "True Ready",
+            (1, 2),
+            id="one that serves, one that has only begun",
+        ),
+        pytest.param(
+            [says("r1", entry()), says("r2", None, young=True)],
+            "True Discovered",
+            "True Ready",
+            (1, 2),
+            id="one that serves, one that has not read its directory yet",
+        ),
+        pytest.param(
+            [says("r1", entry(State.PENDING), young=True)],
+            "Unknown NoRouter",
+            "False NoRouter",
+            (0, 1),
+            id="only one, which has only begun",
+        ),
+        pytest.param(
+            [says("r1", entry(State.SKIPPED, reason="Unreachable"))],
+            "False Unreachable",
+            "False NotDiscovered",
+            (1, 1),
+            id="an upstream that cannot be reached",
+        ),
+        pytest.param(
+            [says("r1", entry()), says("r2", entry(State.SKIPPED, reason="Timeout"))],
+            "False Timeout",
+            "False NotDiscovered",
+            (2, 2),
+            id="an upstream that one of two cannot reach",
+        ),
+        pytest.param(
+            [says("r1", entry(State.STALE, reason="Unreachable"))],
+            "False Unreachable",
+            "False Stale",
+            (1, 1),
+            id="an upstream that can no longer be reached",
+        ),
+        pytest.param(
+            [says("r1", entry(State.SKIPPED, reason="NoToolsMatched"))],
+            "True Discovered",
+            "False NoToolsMatched",
+            (1, 1),
+            id="C08 none of the allowed tools is there",
+        ),
+        pytest.param(
+            [says("r1", entry(State.SKIPPED, reason="NoTools"))],
+            "True Discovered",
+            "False NoTools",
+            (1, 1),
+            id="an upstream without tools",
+        ),
+        pytest.param(
+            [says("r1", entry(tools=()))],
+            "True Discovered",
+            "False NoTools",
+            (1, 1),
+            id="an upstream whose every tool is left out",
+        ),
+        pytest.param(
+            [says("r1", entry(State.SKIPPED, reason="NoToolsAllowed"))],
+            "False NoToolsAllowed",
+            "False NoToolsAllowed",
+            (1, 1),
+            id="C01 no tool allowed",
+        ),
+        pytest.param(
+            [says("r1", entry(State.SUSPENDED, reason="Suspended"))],
+            "False Suspended",
+            "False Suspended",
+            (1, 1),
+            id="C27 suspended",
+        ),
+        pytest.param(
+            [says("r1", entry(State.SKIPPED, reason="not a word!"))],
+            "False Pending",
+            "False NotDiscovered",
+            (1, 1),
+            id="a reason that is no word",
+        ),
+    ],
+)
+def test_routers_words_come_to(
+    statements: list[Statement], discovered: str | None, ready: str, counts: tuple[int, int]
+) -> None:
+    consensus = reached(*statements)
+    said = consensus.discovered
+
+    assert (said and f"{said.truth} {said.reason}") == discovered
+    assert f"{consensus.ready.truth} {consensus.ready.reason}" == ready
+    assert consensus.counts == Counts(*counts)
+
+
+def test_while_nothing_new_can_be_said_the_lists_stay() -> None:
+    assert reached(silent("r1")).lists is None
+    assert reached(says("r1", entry(generation=2))).lists is None
+
+
+def test_a_router_that_differs_is_named() -> None:
+    consensus = reached(
+        says("r1", entry()), says("r2", entry(State.SKIPPED, reason="Timeout", message="too late"))
+    )
+
+    assert consensus.discovered is not None
+    assert consensus.discovered.message == "router r2 says: too late"
+    assert consensus.ready.message == "router r2 says: too late"
+
+
+def test_a_router_that_lags_is_named() -> None:
+    assert "r2" in reached(says("r1", entry()), says("r2", entry(generation=2))).ready.message
+
+
+def test_where_all_agree_none_is_named() -> None:
+    word = entry(State.SKIPPED, reason="Timeout", message="too late")
+
+    assert reached(says("r1", word), says("r2", word)).ready.message == "too late"
+
+
+def test_agents_see_the_tools_that_every_router_serves() -> None:
+    lists = reached(says("r1", entry(tools=("a", "b"))), says("r2", entry(tools=("b", "c")))).lists
+
+    assert lists is not None
+    assert lists.tools == (Tool("b", "gh.b", "gh__b"),)
+    assert lists.tool_count == 1
+    assert not lists.truncated
+
+
+def test_whatever_any_router_leaves_out_is_listed() -> None:
+    skip = {"name": "x", "reason": "InvalidSchema", "message": "m"}
+    other = {"name": "y", "reason": "TooLarge", "message": "n"}
+    lists = reached(
+        says("r1", entry(skippedTools=[skip], unmatchedAllowedTools=["b"])),
+        says("r2", entry(skippedTools=[skip, other], unmatchedAllowedTools=["a", "b"])),
+    ).lists
+
+    assert lists is not None
+    assert lists.skipped == (Skipped("x", "InvalidSchema", "m"), Skipped("y", "TooLarge", "n"))
+    assert lists.unmatched == ("a", "b")
+
+
+def test_what_the_upstream_says_of_itself_is_shown() -> None:
+    lists = reached(
+        says(
+            "r1",
+            entry(
+                protocolVersion="2025-11-25",
+                serverInfo={"name": "Git\x1b[31mHub", "version": "1"},
+                schemaBytes=5,
+            ),
+        )
+    ).lists
+
+    assert lists is not None
+    assert (lists.protocol_version, lists.schema_bytes) == ("2025-11-25", 5)
+    assert (lists.server_name, lists.server_version) == ("Git·[31mHub", "1")
+
+
+@pytest.mark.parametrize(
+    ("number", "length", "shown"),
+    [
+        pytest.param(500, 8, 500, id="as many as are listed"),
+        pytest.param(501, 8, 500, id="one more"),
+        pytest.param(500, 300, 171, id="more bytes than are kept"),
+    ],
+)
+def test_long_lists_are_cut_and_say_so(number: int, length: int, shown: int) -> None:
+    names = tuple(f"{index:0{length}}" for index in range(number))
+    lists = reached(says("r1", entry(tools=names))).lists
+
+    assert lists is not None
+    assert lists.tool_count == number
+    assert len(lists.tools) == shown
+    assert lists.truncated == (shown < number)
+    spelled = json.dumps(dump(Status(lists=lists))["tools"], separators=(",", ":"))
+    assert len(spelled) <= 160 * 1024
+
+
+def test_no_more_than_fifty_skipped_tools_are_listed() -> None:
+    skips = [{"name": f"t{n:03}", "reason": "TooLarge", "message": "m"} for n in range(60)]
+    lists = reached(says("r1", entry(skippedTools=skips))).lists
+
+    assert lists is not None
+    assert len(lists.skipped) == 50
+
+
+def test_the_order_in_which_routers_are_asked_decides_nothing() -> None:
+    one = says("r1", entry(tools=("a", "b")))
+    two = says("r2", entry(tools=("b", "a")))
+
+    assert reached(one, two) == reached(two, one)

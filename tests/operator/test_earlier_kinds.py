@@ -1,0 +1,180 @@
+"""Resources that the API server took when less was forbidden, and a kind that comes and goes."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from bench import processes
+from bench.cluster_api import CRD, MCP_SERVER, connected, mcp_server
+from bench.controlplane import ControlPlane
+from bench.operating import AGENT, conditions, operating, publishes, said
+from bench.processes import Program
+from bench.waiting import until
+from pointsman_contract import labels
+
+_CRD = Path(__file__).resolve().parents[2] / "crds" / "mcpserver.yaml"
+_BOUNDS = frozenset(
+    [
+        *("x-kubernetes-validations", "x-kubernetes-list-type", "pattern", "minimum", "maximum"),
+        *("minLength", "maxLength", "maxItems"),
+    ]
+)
+GOOD = "http://good.example/mcp"
+
+
+def _boundless(value: Any) -> Any:
+    match value:
+        case dict():
+            return {key: _boundless(inner) for key, inner in value.items() if key not in _BOUNDS}
+        case list():
+            return [_boundless(inner) for inner in value]
+        case _:
+            return value
+
+
+def _lax() -> str:
+    """The kind as it would be without any rule on the spec."""
+    document: dict[str, Any] = yaml.safe_load(_CRD.read_text())
+    schema = document["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    del schema["x-kubernetes-validations"]
+    schema["properties"]["spec"] = _boundless(schema["properties"]["spec"])
+    return json.dumps(document)
+
+
+async def test_what_is_bad_and_stored_is_told_what_to_change_and_costs_nobody_else(
+    own_control_plane: ControlPlane,
+) -> None:
+    own_control_plane.kubectl(
+        "apply", "--server-side", "--force-conflicts", "-f", "-", stdin=_lax()
+    )
+    bad: dict[str, tuple[dict[str, Any], str, str]] = {
+        "userinfo": ({"url": "http://user:canary@h/"}, "InvalidUrl", "spec.url must "),
+        "star": ({"url": GOOD, "allowedTools": ["*", "x"]}, "InvalidSpec", "spec.allowedTools "),
+        "late": ({"url": GOOD, "timeoutSeconds": 0}, "InvalidSpec", "spec.timeoutSeconds "),
+        "long": ({"url": GOOD, "prefix": "a" * 33}, "InvalidSpec", "spec.prefix "),
+        "a.dot": ({"url": GOOD}, "InvalidSpec", "metadata.name must "),
+    }
+    with own_control_plane.namespace("release") as release:
+        async with connected(own_control_plane.kubeconfig) as api:
+            with operating(own_control_plane.kubeconfig, release) as operator:
+                for name, (spec, _, _) in bad.items():
+                    await api.create(MCP_SERVER, mcp_server(name, "default", **spec))
+                good = mcp_server("good", "default", url=GOOD, allowedTools=["*"])
+                await api.create(MCP_SERVER, good)
+                told = {
+                    name: await said(api, name, "default", Accepted=f"False {reason}")
+                    for name, (_, reason, _) in bad.items()
+                }
+                await said(api, "good", "default", Published="True Published")
+                await publishes(api, release, "good")
+                mark = own_control_plane.audit.mark()
+                await api.patch(MCP_SERVER, "userinfo", {"spec": {"url": GOOD}}, "default")
+                await said(api, "userinfo", "default", Accepted="True Accepted")
+                await publishes(api, release, "good", "userinfo")
+                output = operator.program.output
+
+            written = {one.name for one in own_control_plane.audit.writes(mark, agent=AGENT)}
+
+    for name, (_, _, words) in bad.items():
+        message = told[name]["status"]["conditions"][0]["message"]
+        assert message.startswith(words)
+        assert set(conditions(told[name]).values()) - {"False NotAccepted"} == {
+            f"False {bad[name][1]}"
+        }
+    assert "canary" not in json.dumps([one["status"] for one in told.values()]) + output
+    assert written <= {
+        "",
+        "userinfo",
+        labels.REGISTER_NAME,
+        labels.config_map_name("default", "userinfo"),
+    }
+
+
+async def test_a_resource_that_turns_bad_is_published_no_longer(
+    own_control_plane: ControlPlane,
+) -> None:
+    own_control_plane.kubectl(
+        "apply", "--server-side", "--force-conflicts", "-f", "-", stdin=_lax()
+    )
+    with own_control_plane.namespace("release") as release:
+        async with connected(own_control_plane.kubeconfig) as api:
+            with operating(own_control_plane.kubeconfig, release):
+                good = mcp_server("github", "default", url=GOOD, allowedTools=["*"])
+                await api.create(MCP_SERVER, good)
+                await publishes(api, release, "github")
+                await api.patch(MCP_SERVER, "github", {"spec": {"url": "ftp://x/"}}, "default")
+                told = await said(api, "github", "default", Accepted="False InvalidUrl")
+                await publishes(api, release)
+
+    assert {one["observedGeneration"] for one in told["status"]["conditions"]} == {2}
+    assert told["status"]["toolCount"] == 0
+    assert "prefix" not in told["status"]
+
+
+async def test_without_the_kind_the_operator_ends_and_says_so(
+    own_control_plane: ControlPlane,
+) -> None:
+    own_control_plane.kubectl("delete", "-f", _CRD, "--wait=true")
+    environment = {
+        "KUBECONFIG": str(own_control_plane.kubeconfig),
+        "POINTSMAN_OPERATOR_NAMESPACE": "default",
+        "POINTSMAN_OPERATOR_ADMIN_HOST": "127.0.0.1",
+        "POINTSMAN_OPERATOR_ADMIN_PORT": "0",
+    }
+    command = processes.python("pointsman_operator")
+    with Program("operator", command, environment=environment) as program:
+        status = await program.ends(30)
+
+        assert status == 1
+        assert "install the CRD" in program.output
+
+
+async def test_while_the_kind_is_unknown_what_was_published_stays(
+    own_control_plane: ControlPlane,
+) -> None:
+    with own_control_plane.namespace("release") as release:
+        async with connected(own_control_plane.kubeconfig) as api:
+            with operating(own_control_plane.kubeconfig, release) as operator:
+                good = mcp_server("github", "default", url=GOOD, allowedTools=["*"])
+                await api.create(MCP_SERVER, good)
+                kept = await publishes(api, release, "github")
+                await operator.end()
+                # Nobody sees the resources go: the kind vanishes with them.
+                await api.delete(CRD, "mcpservers.pointsman.dev")
+                await until(lambda: _is_gone(own_control_plane), deadline_s=60)
+                operator.program.start()
+                status = await operator.program.ends(30)
+
+                assert status == 1
+                assert await publishes(api, release, "github") == kept
+
+                own_control_plane.kubectl("apply", "--server-side", "-f", _CRD)
+                own_control_plane.kubectl(
+                    "wait", "--for=condition=Established", "--timeout=30s", "-f", _CRD
+                )
+                await until(lambda: _is_served(own_control_plane), deadline_s=30)
+                await operator.begin()
+                await publishes(api, release, deadline_s=30)
+
+
+def _is_gone(control_plane: ControlPlane) -> bool:
+    return not control_plane.kubectl("get", "crd", "-o", "name").strip()
+
+
+def _is_served(control_plane: ControlPlane) -> bool:
+    return "mcpservers" in control_plane.kubectl("api-resources", "--api-group=pointsman.dev")
+
+
+async def test_a_kind_that_vanishes_under_it_ends_the_operator_which_takes_nothing_along(
+    own_control_plane: ControlPlane,
+) -> None:
+    with (
+        own_control_plane.namespace("release") as release,
+        operating(own_control_plane.kubeconfig, release) as operator,
+    ):
+        own_control_plane.kubectl("delete", "-f", _CRD, "--wait=true")
+        status = await operator.program.ends(60)
+
+    assert status == 1

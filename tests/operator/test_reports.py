@@ -1,0 +1,293 @@
+"""What a resource says of the routers that serve it, on a real API server."""
+
+from typing import Any
+
+import pytest
+
+from bench.cluster_api import MCP_SERVER, Body, ClusterApi, mcp_server
+from bench.controlplane import ControlPlane
+from bench.operating import AGENT, condition, conditions, operating, published, said
+from bench.reporting_router import ReportingRouter, reporting, serving
+from bench.waiting import until
+from pointsman_contract.report import State
+
+pytestmark = pytest.mark.usefixtures("crd")
+
+
+async def create(cluster: ClusterApi, name: str, namespace: str, **spec: Any) -> Body:
+    spec = {"url": "http://good.example/mcp", "allowedTools": ["*"], **spec}
+    return await cluster.create(MCP_SERVER, mcp_server(name, namespace, **spec))
+
+
+def entry(of: Body, *tools: str, **members: Any) -> Any:
+    metadata = of["metadata"]
+    generation = members.pop("generation", metadata["generation"])
+    server = f"{metadata['namespace']}/{metadata['name']}"
+    return serving(server, metadata["uid"], *tools, generation=generation, **members)
+
+
+async def until_counted(cluster: ClusterApi, name: str, namespace: str, **counts: int) -> None:
+    async def is_counted() -> bool:
+        found = await cluster.get(MCP_SERVER, name, namespace)
+        return bool(found["status"].get("routers") == counts)
+
+    await until(is_counted, deadline_s=20, what=f"{name} says routers {counts}")
+
+
+async def test_a_server_that_the_routers_serve_is_ready(
+    control_plane: ControlPlane, cluster: ClusterApi, namespace: str, release_namespace: str
+) -> None:
+    async with reporting("r1") as one, reporting("r2") as two:
+        with operating(
+            control_plane.kubeconfig,
+            release_namespace,
+            one.url,
+            two.url,
+            WATCH_NAMESPACES=namespace,
+        ):
+            made = await create(cluster, "github", namespace)
+            await said(cluster, "github", namespace, Ready="False Progressing")
+            served = entry(
+                made,
+                "search",
+                "fetch",
+                skippedTools=[{"name": "bad", "reason": "InvalidSchema", "message": "why"}],
+                unmatchedAllowedTools=["gone"],
+                protocolVersion="2025-11-25",
+                serverInfo={"name": "GitHub", "version": "1.2"},
+                schemaBytes=1234,
+            )
+            await one.reports(served)
+            await two.reports(served)
+            told = await said(
+                cluster, "github", namespace, Ready="True Ready", Discovered="True Discovered"
+            )
+
+            assert told["status"]["toolCount"] == 2
+            assert told["status"]["tools"] == [
+                {"name": "fetch", "exposedName": "p.fetch", "safeName": "p__fetch"},
+                {"name": "search", "exposedName": "p.search", "safeName": "p__search"},
+            ]
+            assert told["status"]["skippedTools"] == [
+                {"name": "bad", "reason": "InvalidSchema", "message": "why"}
+            ]
+            assert told["status"]["unmatchedAllowedTools"] == ["gone"]
+            assert told["status"]["protocolVersion"] == "2025-11-25"
+            assert told["status"]["serverInfo"] == {"name": "GitHub", "version": "1.2"}
+            assert told["status"]["schemaBytes"] == 1234
+            assert "routers" not in told["status"]
+            await until_counted(cluster, "github", namespace, ready=2, total=2)
+
+    wide = control_plane.kubectl("get", "mcp", "-n", namespace, "-o", "wide").splitlines()[1]
+    columns = wide.split()
+    assert columns[:5] == ["github", "True", "2", "github", "Ready"]
+    assert columns[6:] == ["http://good.example/mcp", "2025-11-25", "2"]
+
+
+@pytest.mark.parametrize(
+    ("members", "expected"),
+    [
+        pytest.param(
+            {"state": State.SKIPPED, "reason": "Unreachable", "message": "no answer"},
+            {"Discovered": "False Unreachable", "Ready": "False NotDiscovered"},
+            id="an upstream that cannot be reached",
+        ),
+        pytest.param(
+            {"state": State.SKIPPED, "reason": "NoToolsMatched", "unmatchedAllowedTools": ["ADD"]},
+            {"Discovered": "True Discovered", "Ready": "False NoToolsMatched"},
+            id="C07, C08 no allowed tool is there",
+        ),
+        pytest.param(
+            {"state": State.PENDING},
+            {"Discovered": "Unknown Pending", "Ready": "False NotDiscovered"},
+            id="an upstream not yet listed",
+        ),
+        pytest.param(
+            {"state": State.STALE, "reason": "Timeout", "message": "too late"},
+            {"Discovered": "False Timeout", "Ready": "False Stale"},
+            id="an upstream that was lost",
+        ),
+        pytest.param(
+            {"state": State.SKIPPED, "reason": "NoTools"},
+            {"Discovered": "True Discovered", "Ready": "False NoTools"},
+            id="an upstream without tools",
+        ),
+    ],
+)
+async def test_what_keeps_a_server_from_being_ready_is_told(
+    control_plane: ControlPlane,
+    cluster: ClusterApi,
+    namespace: str,
+    release_namespace: str,
+    members: dict[str, Any],
+    expected: dict[str, str],
+) -> None:
+    made = await create(cluster, "github", namespace)
+    async with reporting("r1", entry(made, **members)) as router:
+        with operating(
+            control_plane.kubeconfig, release_namespace, router.url, WATCH_NAMESPACES=namespace
+        ):
+            told = await said(cluster, "github", namespace, 10.0, **expected)
+
+    if message := members.get("message"):
+        assert condition(told, "Ready")["message"] == message
+    assert told["status"].get("unmatchedAllowedTools", []) == members.get(
+        "unmatchedAllowedTools", []
+    )
+
+
+async def test_of_three_routers_one_hangs_and_one_lags_and_no_other_server_waits(
+    control_plane: ControlPlane, cluster: ClusterApi, namespace: str, release_namespace: str
+) -> None:
+    async with reporting("r1") as good, reporting("r2") as late, reporting("r3") as hung:
+        hung.hangs = True
+        with operating(
+            control_plane.kubeconfig,
+            release_namespace,
+            *(router.url for router in (good, late, hung)),
+            WATCH_NAMESPACES=namespace,
+        ):
+            made = await create(cluster, "github", namespace)
+            other = await create(cluster, "other", namespace)
+            await good.reports(entry(made, "a"), entry(other, "b"))
+            await late.reports(entry(made, "a", generation=0), entry(other, "b"))
+            await said(cluster, "other", namespace, 10.0, Ready="True Ready")
+            told = await said(cluster, "github", namespace, Ready="False Progressing")
+            assert condition(told, "Ready")["message"] == (
+                "router r2 does not serve this generation yet"
+            )
+            await until_counted(cluster, "github", namespace, ready=1, total=3)
+
+
+async def test_a_restart_among_routers_writes_nothing(
+    control_plane: ControlPlane, cluster: ClusterApi, namespace: str, release_namespace: str
+) -> None:
+    made = [await create(cluster, f"server-{number}", namespace) for number in range(5)]
+    served = [entry(one, "a") for one in made]
+    async with reporting("r1", *served) as one, reporting("r2", *served) as two:
+        with operating(
+            control_plane.kubeconfig,
+            release_namespace,
+            one.url,
+            two.url,
+            WATCH_NAMESPACES=namespace,
+        ) as operator:
+            for server in made:
+                await said(cluster, server["metadata"]["name"], namespace, Ready="True Ready")
+
+            async def all_are_counted() -> bool:
+                found = await cluster.list(MCP_SERVER, namespace)
+                return all("routers" in server["status"] for server in found)
+
+            await until(all_are_counted, deadline_s=15)
+            await operator.end()
+            mark = control_plane.audit.mark()
+            await operator.begin()
+            await until(lambda: _have_answered(one, two, polls=2), deadline_s=30)
+
+            assert control_plane.audit.writes(mark, agent=AGENT) == ()
+
+
+def _have_answered(*routers: ReportingRouter, polls: int) -> bool:
+    return all(
+        len([poll for poll in router.polls if "since" not in poll]) >= polls for router in routers
+    )
+
+
+async def test_until_a_silent_router_was_waited_for_nothing_new_is_said_of_reports(
+    control_plane: ControlPlane, cluster: ClusterApi, namespace: str, release_namespace: str
+) -> None:
+    made = await create(cluster, "github", namespace)
+    async with reporting("r1", entry(made, "a")) as router:
+        with operating(
+            control_plane.kubeconfig, release_namespace, router.url, WATCH_NAMESPACES=namespace
+        ) as operator:
+            ready = await said(cluster, "github", namespace, Ready="True Ready")
+            await operator.end()
+            router.hangs = True
+            await operator.begin()
+            new = await create(cluster, "new", namespace)
+            unheard = await said(cluster, "new", namespace, Published="True Published")
+            assert conditions(unheard).keys() == {"Accepted", "Published"}
+            still = await cluster.get(MCP_SERVER, "github", namespace)
+            assert still["status"] == ready["status"]
+
+            told = await said(cluster, "github", namespace, Ready="False NoRouter")
+            assert told["status"]["toolCount"] == 1
+            assert condition(told, "Discovered")["status"] == "Unknown"
+            await said(cluster, "new", namespace, Ready="False NoRouter")
+            assert new["metadata"]["name"] in await published(cluster, release_namespace)
+
+
+async def test_odd_names_of_an_upstream_reach_the_status_as_they_are(
+    control_plane: ControlPlane, cluster: ClusterApi, namespace: str, release_namespace: str
+) -> None:
+    odd = ["\U0001f600", "a\u0085b", "\ufffe", "\U0010ffff", '"\\', "\u2028"]
+    made = await create(cluster, "github", namespace)
+    skipped = [{"name": "x\x1b[31m", "reason": "InvalidName", "message": "hidden\x07"}]
+    word = entry(made, *odd, skippedTools=skipped, unmatchedAllowedTools=odd)
+    async with reporting("r1", word) as router:
+        with operating(
+            control_plane.kubeconfig, release_namespace, router.url, WATCH_NAMESPACES=namespace
+        ):
+            told = await said(cluster, "github", namespace, Ready="True Ready")
+
+    assert {tool["name"] for tool in told["status"]["tools"]} == set(odd)
+    assert set(told["status"]["unmatchedAllowedTools"]) == set(odd)
+    assert told["status"]["skippedTools"] == [
+        {"name": "x\u00b7[31m", "reason": "InvalidName", "message": "hidden\u00b7"}
+    ]
+
+
+async def test_a_long_list_of_tools_is_cut_and_says_so(
+    control_plane: ControlPlane, cluster: ClusterApi, namespace: str, release_namespace: str
+) -> None:
+    made = await create(cluster, "github", namespace)
+    tools = [f"tool-{number:04}" for number in range(1000)]
+    async with reporting("r1", entry(made, *tools)) as router:
+        with operating(
+            control_plane.kubeconfig, release_namespace, router.url, WATCH_NAMESPACES=namespace
+        ):
+            told = await said(cluster, "github", namespace, Ready="True Ready")
+
+    assert told["status"]["toolCount"] == 1000
+    assert len(told["status"]["tools"]) == 500
+    assert told["status"]["toolsTruncated"] is True
+
+
+async def test_a_condition_changes_its_time_only_when_it_flips(
+    control_plane: ControlPlane, cluster: ClusterApi, namespace: str, release_namespace: str
+) -> None:
+    made = await create(cluster, "github", namespace)
+    unreachable = {"state": State.SKIPPED, "reason": "Unreachable", "message": "m"}
+    async with reporting("r1", entry(made, **unreachable)) as router:
+        with operating(
+            control_plane.kubeconfig, release_namespace, router.url, WATCH_NAMESPACES=namespace
+        ):
+            before = await said(cluster, "github", namespace, Discovered="False Unreachable")
+            await router.reports(entry(made, **{**unreachable, "reason": "Timeout"}))
+            after = await said(cluster, "github", namespace, Discovered="False Timeout")
+            times = [
+                {one["type"]: one["lastTransitionTime"] for one in told["status"]["conditions"]}
+                for told in (before, after)
+            ]
+
+    assert times[0] == times[1]
+
+
+async def test_a_status_that_somebody_edits_is_right_again(
+    control_plane: ControlPlane, cluster: ClusterApi, namespace: str, release_namespace: str
+) -> None:
+    made = await create(cluster, "github", namespace)
+    async with reporting("r1", entry(made, "a")) as router:
+        with operating(
+            control_plane.kubeconfig, release_namespace, router.url, WATCH_NAMESPACES=namespace
+        ):
+            right = (await said(cluster, "github", namespace, Ready="True Ready"))["status"]
+            spoilt = {"status": {"toolCount": 7, "prefix": "other", "tools": [], "conditions": []}}
+            await cluster.patch(MCP_SERVER, "github", spoilt, namespace, subresource="status")
+            again = (await said(cluster, "github", namespace, Ready="True Ready"))["status"]
+
+    for one in (*right["conditions"], *again["conditions"]):
+        del one["lastTransitionTime"]
+    assert again == right

@@ -1,0 +1,81 @@
+"""Everything that the tests only look up, provided by one command.
+
+    PYTHONPATH=tests python -m provision
+
+Cheap when all is there. What an interrupted run left unfinished is taken up by the next one.
+Everything goes to POINTSMAN_TOOLS, by default ~/.cache/pointsman/tools.
+"""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from bench import tools
+from provision import environments, run, toolchains
+from provision.store import Store, recipe
+
+_TESTS = Path(__file__).resolve().parent.parent
+_CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager", "kubectl")
+
+
+def provide_control_plane(store: Store) -> None:
+    """Build the control plane's binaries that neither the cache nor KUBEBUILDER_ASSETS holds."""
+    assets = tools.assets()
+    if assets and all(os.access(assets / name, os.X_OK) for name in _CONTROL_PLANE):
+        run.say("control plane: all of it in KUBEBUILDER_ASSETS")
+        return
+    go = toolchains.go(store)
+    run.command(
+        "control plane",
+        [_TESTS / "cluster" / "build-tools", "control-plane"],
+        environment={
+            "PATH": f"{go.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+            "GOTOOLCHAIN": "local",
+            "POINTSMAN_TOOLS": str(store.directory),
+        },
+    )
+
+
+def provide_everything_server(store: Store) -> None:
+    """Install the reference MCP server from npm, exactly as its lock file says."""
+    source = _TESTS / "peers" / "everything"
+    manifest, lock = source / "package.json", source / "package-lock.json"
+    made_from = recipe(manifest, lock)
+    if store.holds("everything", made_from):
+        run.say("server-everything: there already")
+        return
+    store.forget("everything")
+    place = store.place("everything")
+    place.mkdir(exist_ok=True)
+    shutil.copy(manifest, place)
+    shutil.copy(lock, place)
+    install = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"]
+    path = f"{tools.node().parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
+    run.command(
+        "server-everything: npm ci",
+        [*tools.npm(), *install],
+        cwd=place,
+        environment={"PATH": path},
+    )
+    store.keep("everything", made_from)
+
+
+def main() -> int:
+    """Provide one thing after the other; say what is missing if one of them fails."""
+    store = Store(tools.directory())
+    try:
+        with store.locked():
+            toolchains.provide_node(store)
+            environments.provide(store, "mcp1", _TESTS / "peers" / "mcp1.txt", "mcp 1.x")
+            provide_everything_server(store)
+            provide_control_plane(store)
+    except (run.StepFailed, tools.NotProvided, OSError) as error:
+        print(f"provision: FAILED: {error}", file=sys.stderr)
+        return 1
+    run.say(f"all there, in {store.directory}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,168 @@
+"""What is believed of an upstream follows from its listings, and from nothing else."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from pointsman_contract.report import ServerReason
+from pointsman_router import belief, offer
+from pointsman_router.belief import Belief, Rhythm
+from pointsman_router.offer import Listing, Offer
+from pointsman_router.registry import Skip
+
+RHYTHM = Rhythm()
+DAY_S = 24 * 3600.0
+DOWN = Skip(ServerReason.UNREACHABLE, "down")
+LATE = Skip(ServerReason.TIMEOUT, "late")
+
+
+def offering(*names: str) -> Offer:
+    tools = tuple(b'{"name":"%b","inputSchema":{"type":"object"}}' % n.encode() for n in names)
+    return offer.read(Listing(tools, "2025-11-25"))
+
+
+FULL, OTHER, EMPTY = offering("a", "b"), offering("a"), offering()
+UNUSABLE = offer.read(Listing((b"{}",), "2025-11-25"))
+Step = tuple[float, Offer | Skip]
+
+
+def after(*steps: Step, since: Belief | None = None) -> Belief:
+    """What is believed after these listings, each at its time."""
+    believed = since or Belief()
+    for at_s, outcome in steps:
+        if isinstance(outcome, Offer):
+            believed = belief.listed(believed, outcome, at_s, RHYTHM)
+        else:
+            believed = belief.failed(believed, outcome, at_s, RHYTHM)
+    return believed
+
+
+@pytest.mark.parametrize(
+    ("steps", "offered", "reason"),
+    [
+        pytest.param([], None, None, id="nothing yet"),
+        pytest.param([(0, FULL)], FULL, None, id="a list"),
+        pytest.param([(0, EMPTY)], EMPTY, None, id="empty from the start"),
+        pytest.param([(0, DOWN)], None, "Unreachable", id="a failure"),
+        pytest.param([(0, DOWN), (1, LATE)], None, "Timeout", id="another failure"),
+        pytest.param([(0, DOWN), (1, FULL)], FULL, None, id="healed"),
+        pytest.param([(0, FULL), (60, OTHER)], OTHER, None, id="another list"),
+        pytest.param([(0, FULL), (60, DOWN)], FULL, "Unreachable", id="stale"),
+        pytest.param([(0, FULL), (60, DOWN), (61, FULL)], FULL, None, id="stale no more"),
+        pytest.param([(0, FULL), (DAY_S, DOWN)], FULL, "Unreachable", id="stale for a day"),
+        pytest.param([(0, FULL), (DAY_S + 1, DOWN)], None, "Unreachable", id="longer than a day"),
+        pytest.param(
+            [(0, FULL), (DAY_S, FULL), (DAY_S + 9, DOWN)], FULL, "Unreachable", id="confirmed since"
+        ),
+        pytest.param([(0, FULL), (60, EMPTY)], FULL, "NoTools", id="empty once"),
+        pytest.param([(0, FULL), (60, EMPTY), (70, EMPTY)], FULL, "NoTools", id="empty twice"),
+        pytest.param(
+            [(0, FULL), (60, EMPTY), (70, EMPTY), (80, EMPTY)], EMPTY, None, id="empty three times"
+        ),
+        pytest.param(
+            [(0, FULL), (60, EMPTY), (61, EMPTY), (62, EMPTY), (69, EMPTY)],
+            FULL,
+            "NoTools",
+            id="empty often within ten seconds",
+        ),
+        pytest.param(
+            [(0, FULL), (60, EMPTY), (70, DOWN), (80, EMPTY), (90, EMPTY)],
+            EMPTY,
+            None,
+            id="empty, with a failure between",
+        ),
+        pytest.param(
+            [(0, FULL), (60, EMPTY), (70, FULL), (80, EMPTY), (90, EMPTY)],
+            FULL,
+            "NoTools",
+            id="empty, with a full list between",
+        ),
+        pytest.param([(0, FULL), (60, UNUSABLE)], UNUSABLE, None, id="unusable tools are not none"),
+        pytest.param([(0, EMPTY), (60, EMPTY)], EMPTY, None, id="empty again"),
+        pytest.param([(0, EMPTY), (60, FULL)], FULL, None, id="empty, then full"),
+    ],
+)
+def test_belief_after_listings(
+    steps: Sequence[Step], offered: Offer | None, reason: str | None
+) -> None:
+    believed = after(*steps)
+
+    assert believed.finding.offer == offered
+    assert believed.reason == reason
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        pytest.param([(0, FULL), (60, offering("a", "b"))], id="an equal list"),
+        pytest.param([(0, FULL), (60, offering("b", "a"))], id="the same tools in another order"),
+        pytest.param(
+            [(0, DOWN), (1, Skip(ServerReason.UNREACHABLE, "down"))], id="the same trouble"
+        ),
+        pytest.param([(0, FULL), (60, DOWN), (61, DOWN)], id="the same trouble beside an offer"),
+        pytest.param([(0, FULL), (60, EMPTY), (70, EMPTY)], id="the same doubt"),
+    ],
+)
+def test_what_changes_nothing_leaves_the_same_finding(steps: Sequence[Step]) -> None:
+    before = after(*steps[:-1])
+
+    assert after(steps[-1], since=before).finding is before.finding
+
+
+def waits(outcome: Offer | Skip, count: int, chance: float = 1.0) -> list[float]:
+    """How long is waited after each of so many equal outcomes in a row."""
+    found = []
+    believed = Belief()
+    for at_s in range(count):
+        believed = after((at_s, outcome), since=believed)
+        found.append(belief.wait_s(believed, RHYTHM, lambda: chance, None))
+    return found
+
+
+def test_failures_are_asked_about_ever_more_rarely_up_to_a_minute() -> None:
+    assert waits(DOWN, 9) == [1, 2, 4, 8, 16, 32, 60, 60, 60]
+
+
+def test_the_wait_after_a_failure_is_any_part_of_its_bound() -> None:
+    assert waits(DOWN, 3, chance=0.5) == [0.5, 1, 2]
+    assert waits(DOWN, 2000)[-1] == 60
+
+
+def test_a_success_forgets_the_failures() -> None:
+    healed = after((0, DOWN), (1, DOWN), (2, FULL), (3, DOWN))
+
+    assert belief.wait_s(healed, RHYTHM, lambda: 1.0, None) == 1
+
+
+@pytest.mark.parametrize(("chance", "expected_s"), [(0.0, 48), (0.5, 60), (1.0, 72)])
+def test_a_refresh_is_a_fifth_early_or_late(chance: float, expected_s: float) -> None:
+    assert waits(FULL, 1, chance) == [expected_s]
+
+
+@pytest.mark.parametrize(
+    "reason",
+    [
+        ServerReason.UPSTREAM_AUTH_REQUIRED,
+        ServerReason.UNSUPPORTED_PROTOCOL,
+        ServerReason.LIST_TOO_LARGE,
+        ServerReason.CURSOR_LOOP,
+    ],
+)
+def test_what_only_a_person_can_repair_is_asked_about_slowly(reason: ServerReason) -> None:
+    assert waits(Skip(reason, ""), 2, chance=0.5) == [60, 60]
+
+
+@pytest.mark.parametrize(("chance", "expected_s"), [(0.0, 10), (1.0, 12)])
+def test_a_doubted_empty_list_is_asked_about_after_ten_seconds(
+    chance: float, expected_s: float
+) -> None:
+    doubted = after((0, FULL), (60, EMPTY))
+
+    assert belief.wait_s(doubted, RHYTHM, lambda: chance, None) == expected_s
+
+
+def test_an_upstream_is_left_alone_for_as_long_as_it_asks() -> None:
+    throttled = after((0, Skip(ServerReason.UPSTREAM_THROTTLED, "")))
+
+    assert belief.wait_s(throttled, RHYTHM, lambda: 1.0, 7000) == 7
+    assert belief.wait_s(throttled, RHYTHM, lambda: 1.0, 10) == 1

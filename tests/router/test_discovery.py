@@ -1,0 +1,459 @@
+"""Every upstream is asked on its own, again and again, and what it offers is kept."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import pytest
+
+from bench import behaviours, ports
+from bench.behaviours import errs, responds
+from bench.legacy_server import LegacyServer, tool
+from bench.links import QUICK, a_call, working
+from bench.raw_upstream import Behaviour, RawUpstream
+from bench.waiting import until
+from pointsman_router import offer
+from pointsman_router.discovery import Discovery
+from pointsman_router.offer import Finding, Listing, Offer
+from pointsman_router.registry import Target
+from pointsman_router.upstream import Desk, Dialler, Limits, Link, Result
+
+PENDING = Finding(None, None)
+
+
+class Time:
+    """Time that passes when the test says so."""
+
+    def __init__(self) -> None:
+        self._now_s = 1000.0
+        self._sleepers: dict[asyncio.Event, float] = {}
+
+    def now_s(self) -> float:
+        return self._now_s
+
+    async def wait(self, event: asyncio.Event, limit_s: float) -> None:
+        if event.is_set():
+            return
+        over = asyncio.Event()
+        self._sleepers[over] = self._now_s + limit_s
+        waiting = [asyncio.create_task(one.wait()) for one in (event, over)]
+        try:
+            await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in waiting:
+                task.cancel()
+            self._sleepers.pop(over, None)
+
+    @property
+    def waits_s(self) -> list[float]:
+        """How long each who waits now still has to."""
+        return sorted(round(due_s - self._now_s, 3) for due_s in self._sleepers.values())
+
+    def passes(self, seconds: float) -> None:
+        self._now_s += seconds
+        for over, due_s in self._sleepers.items():
+            if due_s <= self._now_s:
+                over.set()
+
+
+class Meter:
+    def __init__(self) -> None:
+        self.failures: list[tuple[str, str]] = []
+
+    def failed(self, server: str, reason: str) -> None:
+        self.failures.append((server, reason))
+
+
+class Bench:
+    """A discovery over real wires, in a time of the test's own."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.time = Time()
+        self.meter = Meter()
+        self.desk = Desk()
+        self.changes = 0
+        dialler = Dialler(limits)
+        self.discovery = Discovery(
+            connect=lambda target: Link(
+                target, dialler=dialler, desk=self.desk, version="1", limits=limits
+            ),
+            desk=self.desk,
+            changed=self._changed,
+            meter=self.meter,
+            clock=self.time,
+            chance=lambda: 1.0,
+        )
+
+    def _changed(self) -> None:
+        self.changes += 1
+
+    def follow(self, **urls: str) -> None:
+        self.discovery.follow({id_: Target(id_, url) for id_, url in urls.items()})
+
+    def finding(self, id_: str = "a") -> Finding:
+        return self.discovery.findings[id_]
+
+    def names(self, id_: str = "a") -> list[str] | None:
+        offered = self.finding(id_).offer
+        return None if offered is None else [one.name for one in offered.tools]
+
+    def reason(self, id_: str = "a") -> str | None:
+        trouble = self.finding(id_).trouble
+        return trouble.reason if trouble else None
+
+    def link(self, id_: str = "a") -> Link:
+        found = self.discovery.link(id_)
+        assert found is not None
+        return found
+
+    async def idles(self, count: int = 1) -> None:
+        """Wait until so many servers have been listed and wait for their next turn."""
+        await until(lambda: len(self.time.waits_s) == count, every_s=0.005)
+
+
+@asynccontextmanager
+async def discovering(limits: Limits = QUICK) -> AsyncIterator[Bench]:
+    """A discovery that leaves nothing behind."""
+    before = working()
+    bench = Bench(limits)
+    try:
+        yield bench
+    finally:
+        await bench.discovery.close()
+    assert bench.discovery.findings == {}
+    await until(lambda: working() <= before, what="every task of the discovery has ended")
+
+
+async def test_what_an_upstream_offers_is_found() -> None:
+    async with (
+        RawUpstream(LegacyServer([tool("x"), tool("y")])) as upstream,
+        discovering() as bench,
+    ):
+        bench.follow(a=upstream.url())
+        pending = bench.finding()
+        chance_before = bench.discovery.everyone_had_a_chance
+        await bench.idles()
+
+        assert pending == PENDING
+        assert not chance_before
+        assert bench.names() == ["x", "y"]
+        assert bench.reason() is None
+        assert bench.discovery.everyone_had_a_chance
+        assert bench.changes == 1
+
+
+async def test_hung_upstreams_delay_nobody() -> None:
+    healthy = {f"healthy-{n}": LegacyServer() for n in range(7)}
+    limits = replace(QUICK, first_byte_s=0.5)
+    paths = {f"/{id_}": server for id_, server in healthy.items()}
+    async with (
+        RawUpstream({**paths, "/hung": behaviours.hangs()}) as upstream,
+        discovering(limits) as bench,
+    ):
+        hung = {f"hung-{n}": upstream.url("/hung") for n in range(30)}
+        bench.follow(**hung, **{id_: upstream.url(f"/{id_}") for id_ in healthy})
+        await until(lambda: all(bench.names(id_) for id_ in healthy), 5.0)
+        still_pending = [bench.finding(id_) == PENDING for id_ in hung]
+        had_a_chance = bench.discovery.everyone_had_a_chance
+        await until(lambda: bench.discovery.everyone_had_a_chance, 5.0)
+
+        assert all(still_pending)
+        assert not had_a_chance
+        assert {bench.reason(id_) for id_ in hung} == {"Timeout"}
+        assert len(bench.meter.failures) == 30
+
+
+async def test_an_unchanged_server_keeps_link_connection_and_offer_when_another_changes() -> None:
+    async with (
+        RawUpstream(LegacyServer()) as upstream,
+        RawUpstream(LegacyServer([tool("other")])) as second,
+        discovering() as bench,
+    ):
+        bench.follow(a=upstream.url(), b=second.url())
+        await bench.idles(2)
+        link, finding, requests = bench.link(), bench.finding(), len(upstream.received)
+        bench.follow(a=upstream.url(), b=second.url("/mcp?changed"))
+        gone = bench.names("b")
+        await until(lambda: bench.names("b") == ["other"])
+
+        assert bench.link() is link
+        assert bench.finding() is finding
+        assert len(upstream.received) == requests
+        assert gone is None
+
+
+async def test_a_changed_url_drops_the_offer_and_lets_calls_in_flight_end() -> None:
+    gate = asyncio.Event()
+    old = LegacyServer([tool("old")], on={})
+    old.on["tools/call"] = behaviours.held(gate, behaviours.results_in({"ok": True}))
+    async with (
+        RawUpstream(old) as before,
+        RawUpstream(LegacyServer([tool("new")])) as after,
+        discovering() as bench,
+    ):
+        bench.follow(a=before.url())
+        await bench.idles()
+        calling = asyncio.create_task(bench.link().call(a_call("old")))
+        await until(lambda: before.requests("tools/call"))
+        bench.follow(a=after.url())
+        at_once = bench.finding()
+        await until(lambda: bench.names() == ["new"])
+        in_flight = not calling.done()
+        gate.set()
+        called = await calling
+        await until(lambda: old.live_sessions == set())
+
+    assert at_once == PENDING
+    assert in_flight
+    assert isinstance(called, Result)
+    assert before.received[-1].method == "DELETE"
+
+
+async def test_a_server_that_goes_is_forgotten_and_its_session_ended() -> None:
+    server = LegacyServer()
+    async with RawUpstream(server) as upstream, discovering() as bench:
+        bench.follow(a=upstream.url())
+        await bench.idles()
+        bench.follow()
+        await until(lambda: server.live_sessions == set())
+
+        assert bench.discovery.link("a") is None
+        assert bench.discovery.findings == {}
+
+
+async def test_an_offer_is_refreshed_and_only_real_changes_are_told() -> None:
+    server = LegacyServer([tool("x"), tool("y")])
+    async with RawUpstream(server) as upstream, discovering() as bench:
+        bench.follow(a=upstream.url())
+        await bench.idles()
+        wait_s = bench.time.waits_s
+        first = bench.finding()
+        server.tools.reverse()
+        await listed_again(bench, upstream, 72)
+        second, changes = bench.finding(), bench.changes
+        server.tools.pop()
+        await listed_again(bench, upstream, 72)
+
+        assert wait_s == [72]
+        assert second is first
+        assert changes == 1
+        assert bench.names() == ["y"]
+        assert bench.changes == 2
+
+
+async def listed_again(bench: Bench, upstream: RawUpstream, after_s: float) -> None:
+    """Let time pass and wait until a listing has begun and ended."""
+    await bench.idles()
+    before = len(upstream.received)
+    bench.time.passes(after_s)
+    await until(lambda: len(upstream.received) > before, every_s=0.005)
+    await bench.idles()
+
+
+async def test_a_failing_upstream_keeps_its_offer_and_is_asked_ever_more_rarely() -> None:
+    server = LegacyServer()
+    async with RawUpstream(server) as upstream, discovering() as bench:
+        bench.follow(a=upstream.url())
+        await bench.idles()
+        server.on["tools/list"] = responds(503)
+        waits = []
+        for after_s in (72, 1, 2, 4):
+            await listed_again(bench, upstream, after_s)
+            waits += bench.time.waits_s
+        stale, changes = bench.finding(), bench.changes
+        server.on.clear()
+        await listed_again(bench, upstream, 8)
+
+        assert stale.offer is not None
+        assert stale.trouble is not None
+        assert stale.trouble.reason == "UpstreamHttpError"
+        assert waits == [1, 2, 4, 8]
+        assert changes == 2
+        assert bench.reason() is None
+        assert bench.names() == ["greet"]
+        assert bench.time.waits_s == [72]
+        assert bench.meter.failures == [("a", "UpstreamHttpError")] * 4
+
+
+async def test_an_offer_outlives_its_upstream_for_a_day_and_no_longer() -> None:
+    server = LegacyServer()
+    async with RawUpstream(server) as upstream, discovering() as bench:
+        bench.follow(a=upstream.url())
+        await bench.idles()
+        server.on["tools/list"] = responds(503)
+        await listed_again(bench, upstream, 24 * 3600)
+        after_a_day = bench.names()
+        await listed_again(bench, upstream, 2)
+
+        assert after_a_day == ["greet"]
+        assert bench.names() is None
+        assert bench.reason() == "UpstreamHttpError"
+
+
+async def test_a_server_that_starts_late_appears_by_itself() -> None:
+    with ports.refusing_port() as port:
+        pass
+    async with discovering() as bench:
+        bench.follow(a=f"http://{ports.LOOPBACK}:{port}/mcp")
+        await bench.idles()
+        refused = bench.reason()
+        async with RawUpstream(LegacyServer(), port=port):
+            bench.time.passes(1)
+            await until(lambda: bench.names() == ["greet"])
+
+            assert refused == "Unreachable"
+            assert bench.reason() is None
+
+
+async def test_a_sudden_empty_list_is_believed_only_when_it_lasts() -> None:
+    server = LegacyServer([tool("x")])
+    async with RawUpstream(server) as upstream, discovering() as bench:
+        bench.follow(a=upstream.url())
+        await bench.idles()
+        server.tools.clear()
+        seen = []
+        for after_s in (72, 12, 12):
+            await listed_again(bench, upstream, after_s)
+            seen.append((bench.names(), bench.reason()))
+
+    assert seen == [(["x"], "NoTools"), (["x"], "NoTools"), ([], None)]
+
+
+async def test_a_nudge_lists_within_a_second_however_many_there_are() -> None:
+    async with RawUpstream(LegacyServer()) as upstream, discovering() as bench:
+        bench.follow(a=upstream.url())
+        await bench.idles()
+        for _ in range(10):
+            bench.discovery.nudge("a")
+        await until(lambda: bench.time.waits_s == [1.0])
+        before = len(upstream.requests("tools/list"))
+        await listed_again(bench, upstream, 1.0)
+        once = len(upstream.requests("tools/list"))
+        bench.discovery.nudge("nobody")
+
+        assert before == 1
+        assert once == 2
+        assert bench.time.waits_s == [72]
+
+
+async def test_a_nudge_after_a_while_lists_at_once() -> None:
+    async with RawUpstream(LegacyServer()) as upstream, discovering() as bench:
+        bench.follow(a=upstream.url())
+        await bench.idles()
+        bench.time.passes(5)
+        bench.discovery.nudge("a")
+        await until(lambda: len(upstream.requests("tools/list")) == 2)
+
+
+async def test_a_server_that_began_anew_is_listed_again() -> None:
+    server = LegacyServer([tool("x")])
+    async with RawUpstream(server) as upstream, discovering() as bench:
+        bench.follow(a=upstream.url())
+        await bench.idles()
+        bench.time.passes(5)
+        server.forget_sessions()
+        server.tools[:] = [tool("x"), tool("y")]
+        called = await bench.link().call(a_call("x"))
+        await until(lambda: bench.names() == ["x", "y"])
+
+    assert isinstance(called, Result)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "reason", "wait_s"),
+    [
+        pytest.param(responds(401), "UpstreamAuthRequired", 72, id="slowly where nobody logs in"),
+        pytest.param(
+            responds(429, headers={"Retry-After": "9"}), "UpstreamThrottled", 9, id="as asked"
+        ),
+        pytest.param(errs(-32603, "x"), "UpstreamRpcError", 1, id="soon after an error"),
+    ],
+)
+async def test_the_next_try_fits_the_trouble(
+    behaviour: Behaviour, reason: str, wait_s: float
+) -> None:
+    server = LegacyServer(on={"initialize": behaviour})
+    async with RawUpstream(server) as upstream, discovering() as bench:
+        bench.follow(a=upstream.url())
+        await bench.idles()
+
+        assert bench.reason() == reason
+        assert bench.time.waits_s == [wait_s]
+
+
+async def test_a_list_that_cannot_be_read_costs_its_own_server_only(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    read = offer.read
+
+    def stumbles(listing: Listing) -> Offer:
+        if b"stumble" in listing.tools[0]:
+            raise RuntimeError("a mistake of ours")
+        return read(listing)
+
+    monkeypatch.setattr(offer, "read", stumbles)
+    async with (
+        RawUpstream(LegacyServer([tool("stumble")])) as bad,
+        RawUpstream(LegacyServer()) as good,
+        discovering() as bench,
+    ):
+        bench.follow(a=bad.url(), b=good.url())
+        await bench.idles(2)
+
+        assert bench.reason() == "ProtocolViolation"
+        assert bench.names("b") == ["greet"]
+    assert "could not be read" in caplog.text
+
+
+async def test_large_lists_are_read_two_at_a_time_and_small_ones_need_no_place() -> None:
+    large = LegacyServer([tool(f"t{n}", "x" * 1000) for n in range(100)])
+    async with (
+        RawUpstream(large) as upstream,
+        RawUpstream(LegacyServer()) as small,
+        discovering() as bench,
+    ):
+        await bench.desk.reading.acquire()
+        await bench.desk.reading.acquire()
+        bench.follow(a=upstream.url(), b=small.url())
+        await until(lambda: upstream.requests("tools/list") and bench.names("b"))
+        waiting = bench.finding()
+        bench.desk.reading.release()
+        await until(lambda: bench.names() is not None)
+        bench.desk.reading.release()
+
+        assert waiting == PENDING
+        assert len(bench.names() or []) == 100
+
+
+async def test_the_log_tells_each_change_once_and_no_address(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    server = LegacyServer()
+    async with RawUpstream(server) as upstream, discovering() as bench:
+        bench.follow(a=upstream.url("/mcp?token=secret"))
+        await bench.idles()
+        server.on["tools/list"] = responds(503)
+        for after_s in (72, 1, 2):
+            await listed_again(bench, upstream, after_s)
+        port = str(upstream.port)
+
+    assert [record.levelname for record in caplog.records] == ["INFO", "WARNING"]
+    assert "secret" not in caplog.text
+    assert port not in caplog.text
+
+
+async def test_closing_waits_for_nothing_once_it_is_cancelled() -> None:
+    server = LegacyServer(on={"tools/call": behaviours.hangs()})
+    async with RawUpstream(server) as upstream, discovering() as bench:
+        bench.follow(a=upstream.url())
+        await bench.idles()
+        calling = asyncio.create_task(bench.link().call(a_call()))
+        await until(lambda: upstream.requests("tools/call"))
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await bench.discovery.close()
+        await asyncio.wait([calling])
+        await until(lambda: upstream.open_connections == 0)

@@ -1,0 +1,166 @@
+"""Real servers, as the router's own wire meets them."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+
+import aiohttp
+import pytest
+
+from bench import peers
+from bench.links import a_call, linked
+from bench.peers import Peer
+from bench.waiting import until
+from pointsman_router import offer
+from pointsman_router.jsonrpc import RpcError
+from pointsman_router.upstream import Link, Result, Trouble
+
+ADD = ("add", b'{"a":2,"b":3}', "5")
+ECHO = ("echo", b'{"message":"hi"}', "Echo: hi")
+
+
+def text_of(found: Result | RpcError) -> str:
+    assert isinstance(found, Result)
+    return str(json.loads(found.raw)["content"][0]["text"])
+
+
+@pytest.mark.parametrize(
+    ("peer", "call", "least_tools"),
+    [
+        pytest.param("sdk_server", ADD, 8, id="SDK 2"),
+        pytest.param("sdk1_server", ADD, 4, id="SDK 1"),
+        pytest.param("everything_server", ECHO, 10, id="everything"),
+    ],
+)
+async def test_a_real_server_is_listed_called_and_left(
+    peer: str, call: tuple[str, bytes, str], least_tools: int, request: pytest.FixtureRequest
+) -> None:
+    served: Peer = request.getfixturevalue(peer)
+    name, arguments, expected = call
+
+    async with linked(served.url) as link:
+        offered = offer.read(await link.list_tools())
+        called = await asyncio.gather(*(link.call(a_call(name, arguments)) for _ in range(20)))
+        headers = _session_headers(link)
+        await link.close()
+    after = await _status_of_a_ping(served.url, headers)
+
+    assert len(offered.tools) >= least_tools
+    assert offered.skipped == ()
+    assert offered.protocol_version == "2025-11-25"
+    assert offered.server_info is not None
+    assert {text_of(one) for one in called} == {expected}
+    assert after in (400, 404)  # the session was ended
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(["--sessionless"], id="without sessions"),
+        pytest.param(["--json"], id="JSON answers"),
+        pytest.param(["--era", "legacy"], id="older server"),
+        pytest.param(["--pages", "3"], id="pages"),
+    ],
+)
+async def test_every_way_of_serving_is_understood(options: list[str]) -> None:
+    with peers.sdk_server(*options) as peer:
+        async with linked(peer.url) as link:
+            listed = await link.list_tools()
+            called = await link.call(a_call("add", b'{"a":2,"b":3}'))
+
+    assert len(listed.tools) == (68 if "--pages" in options else 8)
+    assert text_of(called) == "5"
+
+
+async def test_what_a_real_server_says_comes_through_unchanged(sdk_server: Peer) -> None:
+    async with linked(sdk_server.url) as link:
+        failed = await link.call(a_call("fail"))
+        refused = await link.call(a_call("refuse"))
+        unknown = await link.call(a_call("nothing"))
+        rich = await link.call(a_call("rich"))
+        big = await link.call(a_call("big", b'{"length":900000}'))
+        huge = await _trouble(link, "big", b'{"length":5000000}')
+        slow = await _trouble(link, "slow", b'{"seconds":30}', timeout_s=0.5)
+        after = await link.call(a_call("add", b'{"a":2,"b":3}'))
+
+    assert isinstance(failed, Result)
+    assert json.loads(failed.raw)["isError"] is True
+    assert isinstance(refused, RpcError)
+    assert json.loads(refused.raw) == {
+        "code": -32050,
+        "message": "not today",
+        "data": {"retry": "tomorrow"},
+    }
+    assert isinstance(unknown, RpcError)
+    assert unknown.code == -32602
+    assert isinstance(rich, Result)
+    assert json.loads(rich.raw)["_meta"]["example.test/trace"] == {"id": "abc"}
+    assert len(text_of(big)) == 900_000
+    assert huge.too_large
+    assert (slow.reason, slow.executed) == ("Timeout", "unknown")
+    assert text_of(after) == "5"
+
+
+@pytest.fixture(params=["SDK 2", "SDK 1", "everything"])
+def own_peer(request: pytest.FixtureRequest) -> Iterator[Peer]:
+    makers = {
+        "SDK 2": peers.sdk_server,
+        "SDK 1": peers.sdk1_server,
+        "everything": peers.everything_server,
+    }
+    with makers[request.param]() as peer:
+        yield peer
+
+
+async def test_a_restarted_server_is_answered_for_to_all_who_call(own_peer: Peer) -> None:
+    name, arguments, expected = ECHO if own_peer.program.name == "everything_server" else ADD
+
+    async with linked(own_peer.url) as link:
+        before = await link.call(a_call(name, arguments))
+        old = _session_headers(link)
+        await asyncio.to_thread(own_peer.kill)
+        down = await _trouble(link, name, arguments)
+        own_peer.start()
+        found = await asyncio.gather(*(link.call(a_call(name, arguments)) for _ in range(50)))
+        new = _session_headers(link)
+
+    assert text_of(before) == expected
+    assert (down.reason, down.executed) == ("Unreachable", "no")
+    assert {text_of(one) for one in found} == {expected}
+    assert old != new
+
+
+async def test_a_server_that_dies_during_a_call_leaves_its_effect_unknown() -> None:
+    with peers.sdk1_server() as peer:
+        async with linked(peer.url) as link:
+            await link.list_tools()
+            calling = asyncio.create_task(_trouble(link, "slow", b'{"seconds":60}'))
+            await until(lambda: link.open_connections > 0 and not calling.done())
+            await asyncio.sleep(0.2)
+            await asyncio.to_thread(peer.kill)
+            met = await calling
+
+    assert met.executed == "unknown"
+    assert met.reason in ("Unreachable", "ProtocolViolation")
+
+
+def _session_headers(link: Link) -> dict[str, str]:
+    session = link._sessions.current
+    assert session is not None
+    return dict(session.headers)
+
+
+async def _trouble(link: Link, name: str, arguments: bytes, *, timeout_s: float = 20.0) -> Trouble:
+    with pytest.raises(Trouble) as error:
+        await link.call(a_call(name, arguments, timeout_s=timeout_s))
+    return error.value
+
+
+async def _status_of_a_ping(url: str, headers: dict[str, str]) -> int:
+    ping = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
+    accept = {"Accept": "application/json, text/event-stream"}
+    async with (
+        aiohttp.ClientSession() as session,
+        session.post(url, json=ping, headers={**headers, **accept}) as answer,
+    ):
+        return answer.status
