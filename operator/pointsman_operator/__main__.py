@@ -134,7 +134,7 @@ class _Operator:
             logger=logger,
         )
         self._watches = Watches(
-            Scope(chosen.namespace, chosen.watched),
+            Scope(chosen.namespace, chosen.watched, chosen.silence_s),
             intake,
             log_in=lambda: log_in(chosen.identification),
             gap=self._resync.gap,

@@ -37,6 +37,7 @@ class Settings:
     resync_s: float
     prefix_grace_s: float
     workers: int
+    silence_s: float
     identification: Identification
 
 
@@ -182,6 +183,13 @@ TABLE = (
         _whole(4, 16),
         "8",
         "how many resources are worked on at once: one core's worth of requests",
+    ),
+    Variable(
+        f"{PREFIX}SILENCE_SECONDS",
+        "silence_s",
+        _seconds(1, 600),
+        "70",
+        "a watch silent for longer is opened anew; the API server speaks about once a minute",
     ),
 )
 

@@ -23,8 +23,6 @@ LOGIN_MAX_AGE = timedelta(minutes=5)
 BACKOFFS_S = (0.5, 1.0, 2.0, 3.0, 5.0, 8.0)
 CONNECT_TIMEOUT_S = 5.0
 REQUEST_TIMEOUT_S = 60.0
-# The API server says something about once a minute.
-SILENCE_S = 70.0
 PAGE_SIZE = 500
 # How long the framework keeps a task for an object of which nothing is heard.
 IDLE_S = 1.0
@@ -42,6 +40,8 @@ class Scope:
     """Where our ConfigMaps are."""
     watched: Sequence[str]
     """Where McpServers are; empty for everywhere."""
+    silence_s: float
+    """How long a watch may say nothing before it is opened anew."""
 
 
 class Watches:
@@ -80,18 +80,32 @@ class Watches:
         watched = self._scope.watched
         return await _spawn(
             handlers.of_resources(self._intake, self._session_of(labels.PLURAL)),
-            kopf.OperatorSettings(),
+            self._settings(),
             watched,
         )
 
     async def _of_config_maps(self) -> Sequence["asyncio.Task[object]"]:
-        settings = kopf.OperatorSettings()
+        settings = self._settings()
         settings.watching.label_selectors["", "v1", "configmaps"] = labels.SELECTOR
         return await _spawn(
             handlers.of_config_maps(self._intake, self._session_of("configmaps")),
             settings,
             [self._scope.namespace],
         )
+
+    def _settings(self) -> kopf.OperatorSettings:
+        settings = kopf.OperatorSettings()
+        settings.scanning.disabled = True
+        settings.posting.enabled = False
+        settings.process.ultimate_exiting_timeout = None
+        settings.watching.inactivity_timeout = self._scope.silence_s
+        settings.watching.connect_timeout = CONNECT_TIMEOUT_S
+        settings.watching.chunk_size = PAGE_SIZE
+        settings.queueing.idle_timeout = IDLE_S
+        settings.networking.request_timeout = REQUEST_TIMEOUT_S
+        settings.networking.connect_timeout = CONNECT_TIMEOUT_S
+        settings.networking.error_backoffs = _Backoffs()
+        return settings
 
     def _session_of(self, plural: str) -> handlers.Login:
         ear = _Ear(plural, self._gap)
@@ -167,16 +181,6 @@ class _Backoffs:
 async def _spawn(
     registry: kopf.OperatorRegistry, settings: kopf.OperatorSettings, namespaces: Sequence[str]
 ) -> Sequence["asyncio.Task[object]"]:
-    settings.scanning.disabled = True
-    settings.posting.enabled = False
-    settings.process.ultimate_exiting_timeout = None
-    settings.watching.inactivity_timeout = SILENCE_S
-    settings.watching.connect_timeout = CONNECT_TIMEOUT_S
-    settings.watching.chunk_size = PAGE_SIZE
-    settings.queueing.idle_timeout = IDLE_S
-    settings.networking.request_timeout = REQUEST_TIMEOUT_S
-    settings.networking.connect_timeout = CONNECT_TIMEOUT_S
-    settings.networking.error_backoffs = _Backoffs()
     tasks = await kopf.spawn_tasks(
         registry=registry,
         settings=settings,

@@ -19,12 +19,12 @@ from prometheus_client import CollectorRegistry
 
 from pointsman_contract.environment import InvalidSettings
 from pointsman_contract.report import Report
-from pointsman_router import admission, catalogue, logs, settings
+from pointsman_router import admission, catalogue, logs, port, settings
 from pointsman_router.admin import Admin
 from pointsman_router.belief import Rhythm
 from pointsman_router.current import Current
 from pointsman_router.discovery import Discovery
-from pointsman_router.door import KEEPALIVE_S, Door, Policy
+from pointsman_router.door import Door, Policy
 from pointsman_router.metrics import Metrics
 from pointsman_router.refresh import Refresh
 from pointsman_router.relay import Relay
@@ -37,8 +37,6 @@ from pointsman_router.upstream import Desk, Dialler, Link
 _USAGE_ERROR = 2
 # Requests at the admin port are probes and polls, which draining ends.
 _ADMIN_CLOSE_S = 1.0
-# For how long the rest of a refused body is read, so that its sender comes to read the refusal.
-_REFUSED_BODY_S = 1.0
 # What is left of sessions and connections when all calls have ended.
 _FAREWELL_S = 3.0
 
@@ -122,16 +120,24 @@ async def serve(chosen: Settings) -> int:
         default_form=chosen.listed_names,
         body_max_bytes=chosen.body_max_bytes,
         body_s=chosen.body_s,
+        server_name=chosen.server_name,
     )
     door = Door(policy, relay, current=catalogues.get, meter=metrics)
     async with AsyncExitStack() as stack:
         try:
-            await _listen(
-                stack, admin.application(), chosen.admin_host, chosen.admin_port, _ADMIN_CLOSE_S
-            )
+            await _listen(stack, admin.application(), chosen.admin_host, chosen.admin_port)
             refreshing = asyncio.create_task(refresh.run())
             stack.push_async_callback(_end, refreshing, discovery)
-            await _listen(stack, door.application(), chosen.host, chosen.port, chosen.drain_s)
+            agents = await port.listen(
+                door.serve,
+                chosen.host,
+                chosen.port,
+                name=chosen.server_name,
+                body_max_bytes=chosen.body_max_bytes,
+                close_s=chosen.drain_s,
+            )
+            stack.push_async_callback(agents.cleanup)
+            _LOG.info("agents are served", extra={"address": agents.addresses[0][:2]})
         except OSError as exc:
             _LOG.error("a port cannot be opened", extra={"detail": exc.strerror})
             return 1
@@ -168,21 +174,12 @@ class _Signals:
             signal.signal(handled, signal.SIG_DFL)
 
 
-async def _listen(
-    stack: AsyncExitStack, application: web.Application, host: str, port: int, close_s: float
-) -> None:
-    runner = web.AppRunner(
-        application,
-        access_log=None,
-        auto_decompress=False,  # a small body stays small
-        keepalive_timeout=KEEPALIVE_S,
-        lingering_time=_REFUSED_BODY_S,
-        shutdown_timeout=close_s,
-    )
+async def _listen(stack: AsyncExitStack, admin: web.Application, host: str, port_: int) -> None:
+    runner = web.AppRunner(admin, access_log=None, shutdown_timeout=_ADMIN_CLOSE_S)
     await runner.setup()
     stack.push_async_callback(runner.cleanup)
-    await web.TCPSite(runner, host, port).start()
-    _LOG.info("listening", extra={"address": runner.addresses[0][:2]})
+    await web.TCPSite(runner, host, port_).start()
+    _LOG.info("the admin port is open", extra={"address": runner.addresses[0][:2]})
 
 
 async def _end(refreshing: asyncio.Task[None], discovery: Discovery) -> None:

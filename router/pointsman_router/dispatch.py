@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pointsman_router import jsonrpc, listing, rawjson, refusals
+from pointsman_contract import rawjson
+from pointsman_router import jsonrpc, listing, refusals
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.eras import Revision, legacy
 from pointsman_router.exposure import Route

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from aiohttp import web
-from aiohttp.typedefs import Handler
 
-from pointsman_router import admission, jsonrpc, refusals, respond
+from pointsman_router import admission, jsonrpc, port, refusals, respond
 from pointsman_router.admission import Head, Hosts
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.eras import modern
@@ -19,9 +18,6 @@ from pointsman_router.listing import Form
 from pointsman_router.refusals import Refusal
 from pointsman_router.relay import Relay, Visit
 from pointsman_router.respond import Outcome, Response
-
-# Agents pause between two calls; a connection that outlives the pause spares them a new one.
-KEEPALIVE_S = 75
 
 _LOG = logging.getLogger(__name__)
 
@@ -38,12 +34,13 @@ class Meter(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What the door demands before it reads a message."""
+    """What the door demands before it reads a message, and what it calls itself."""
 
     hosts: Hosts
     default_form: Form
     body_max_bytes: int
     body_s: float
+    server_name: str
 
 
 class Door:
@@ -57,17 +54,8 @@ class Door:
         self._current = current
         self._meter = meter
 
-    def application(self) -> web.Application:
-        """Return the door as a web application: every path leads to it, it knows its own."""
-
-        @web.middleware
-        async def serve(request: web.Request, handler: Handler) -> web.StreamResponse:
-            return await self._serve(request)
-
-        # No route at all: aiohttp's own have answers of theirs for targets that are no paths.
-        return web.Application(client_max_size=self._policy.body_max_bytes, middlewares=[serve])
-
-    async def _serve(self, request: web.Request) -> web.Response:
+    async def serve(self, request: web.BaseRequest) -> web.Response:
+        """Answer one request, whatever it is."""
         begun = time.perf_counter()
         method, outcome = None, Outcome.FAILED
         self._meter.began()
@@ -79,14 +67,9 @@ class Door:
             response = respond.refused(refusals.internal())
         finally:
             self._meter.ended(method, outcome, time.perf_counter() - begun)
-        return web.Response(
-            status=response.status,
-            body=response.body,
-            headers=dict(response.headers),
-            content_type=respond.JSON_TYPE if response.body else None,
-        )
+        return port.http(response, server=self._policy.server_name)
 
-    async def _respond(self, request: web.Request) -> tuple[str | None, Response]:
+    async def _respond(self, request: web.BaseRequest) -> tuple[str | None, Response]:
         head = _head(request)
         view = admission.admit(head, self._policy.hosts, self._policy.default_form)
         if isinstance(view, Refusal):
@@ -106,10 +89,11 @@ class Door:
             return None, await self._relay.batch(parsed, visit)
         return parsed.method, await self._relay.message(parsed, visit)
 
-    async def _body(self, request: web.Request) -> bytes | Refusal:
+    async def _body(self, request: web.BaseRequest) -> bytes | Refusal:
         limit_bytes = self._policy.body_max_bytes
         if (request.content_length or 0) > limit_bytes:
             return refusals.body_too_large(limit_bytes)
+        await port.expect(request)
         try:
             async with asyncio.timeout(self._policy.body_s):
                 return await request.read()
@@ -121,7 +105,7 @@ class Door:
             return refusals.body_too_slow(self._policy.body_s)
 
 
-def _head(request: web.Request) -> Head:
+def _head(request: web.BaseRequest) -> Head:
     headers = request.headers
     return Head(
         verb=request.method,
@@ -133,7 +117,7 @@ def _head(request: web.Request) -> Head:
     )
 
 
-def _modern_headers(request: web.Request) -> modern.Headers:
+def _modern_headers(request: web.BaseRequest) -> modern.Headers:
     return modern.Headers(
         *(
             tuple(value.strip(" \t") for value in request.headers.getall(name, ()))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pointsman_router import rawjson
+from pointsman_contract import rawjson
 
 PARSE_ERROR = -32700
 INVALID_REQUEST = -32600

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pointsman_contract import labels
-from pointsman_router import rawjson, toolcheck
+from pointsman_contract import labels, rawjson
+from pointsman_router import toolcheck
 from pointsman_router.eras import LEGACY_NEWEST, Revision
 from pointsman_router.offer import Tool
 

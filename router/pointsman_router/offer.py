@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pointsman_contract import digest, names
+from pointsman_contract import digest, names, rawjson
 from pointsman_contract.report import ServerInfo, SkippedTool, ToolReason, printable
-from pointsman_router import rawjson, toolcheck
+from pointsman_router import toolcheck
 from pointsman_router.registry import Skip
 
 # A definition that is larger than this is no description but a burden on every model's context.

@@ -2,14 +2,11 @@
 
 import json
 from dataclasses import dataclass
-from enum import IntEnum, StrEnum
+from enum import IntEnum
 
-from pointsman_contract.report import ServerReason, ToolReason, printable
-from pointsman_router import jsonrpc, rawjson
+from pointsman_contract.report import printable
+from pointsman_router import jsonrpc
 from pointsman_router.eras import Revision
-
-REFUSAL_KEY = "pointsman.dev/refusal"
-UPSTREAM_ERROR_KEY = "pointsman.dev/upstreamError"
 
 
 class Code(IntEnum):
@@ -28,14 +25,6 @@ class Code(IntEnum):
     URL_ELICITATION_REQUIRED = -32042
 
 
-class Executed(StrEnum):
-    """What is known of a refused call's effect."""
-
-    NO = "no"
-    """No byte of it left, or the upstream's answer says that it was not taken."""
-    UNKNOWN = "unknown"
-
-
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """A request that is wrong as a request: a JSON-RPC error under an HTTP status."""
@@ -47,17 +36,13 @@ class Refusal:
     headers: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A call that an upstream's trouble kept from its result: told as a result a model can read."""
-
-    code: Code
-    reason: str
-    server: str
-    message: str
-    executed: Executed
-    retryable: bool = False
-    retry_after_ms: int | None = None
+def no_request() -> Refusal:
+    """Bytes that are no HTTP request, or that two readers could read differently."""
+    return Refusal(
+        400,
+        jsonrpc.INVALID_REQUEST,
+        "This is no well-formed HTTP/1.1 request.",
+    )
 
 
 def misdirected() -> Refusal:
@@ -191,104 +176,3 @@ def unknown_cursor() -> Refusal:
 def internal() -> Refusal:
     """A fault of our own."""
     return Refusal(200, jsonrpc.INTERNAL_ERROR, "The router failed to answer; its log says why.")
-
-
-_CODES = {
-    ServerReason.TIMEOUT: Code.DEADLINE,
-    ServerReason.PROTOCOL_VIOLATION: Code.VIOLATION,
-    ServerReason.UPSTREAM_THROTTLED: Code.BUSY,
-}
-# Causes that pass without anybody repairing anything.
-_PASSING = frozenset([ServerReason.UNREACHABLE, ServerReason.UPSTREAM_THROTTLED])
-
-
-def troubled(
-    server: str,
-    reason: ServerReason,
-    message: str,
-    executed: Executed,
-    retry_after_ms: int | None = None,
-) -> Failure:
-    """An upstream that could not be asked, or did not answer as it should."""
-    return Failure(
-        code=_CODES.get(reason, Code.UNAVAILABLE),
-        reason=reason,
-        server=server,
-        message=message,
-        executed=executed,
-        retryable=executed is Executed.NO and reason in _PASSING,
-        retry_after_ms=retry_after_ms,
-    )
-
-
-def busy(server: str, message: str) -> Failure:
-    """An upstream that has as many calls in flight as it may have."""
-    return Failure(
-        Code.BUSY, ServerReason.UPSTREAM_THROTTLED, server, message, Executed.NO, retryable=True
-    )
-
-
-def too_large(server: str, message: str) -> Failure:
-    """A result over the limit."""
-    return Failure(Code.TOO_LARGE, ToolReason.TOO_LARGE, server, message, Executed.UNKNOWN)
-
-
-def gone(server: str) -> Failure:
-    """The server left between the look-up and the call."""
-    return Failure(
-        Code.UNAVAILABLE,
-        ServerReason.UNREACHABLE,
-        server,
-        "its server was just removed",
-        Executed.NO,
-    )
-
-
-def violation(server: str, message: str) -> Failure:
-    """An answer that is not what the protocol allows."""
-    return Failure(
-        Code.VIOLATION, ServerReason.PROTOCOL_VIOLATION, server, message, Executed.UNKNOWN
-    )
-
-
-def failure_text(failure: Failure) -> str:
-    """Return what a model is told: what failed, whether it may have happened, what to do."""
-    effect = (
-        "Nothing was executed."
-        if failure.executed is Executed.NO
-        else "It is not known whether the tool was executed."
-    )
-    advice = (
-        "Trying again later may help."
-        if failure.retryable
-        else "Do not repeat the call without checking its effect."
-        if failure.executed is Executed.UNKNOWN
-        else "Trying again will not help until the server is repaired."
-    )
-    return (
-        f"The tool of server {failure.server} gave no result: {failure.message}. {effect} {advice}"
-    )
-
-
-def failure_meta(failure: Failure) -> bytes:
-    """Return the refusal object of the contract."""
-    members: dict[str, object] = {
-        "code": int(failure.code),
-        "reason": str(failure.reason),
-        "server": failure.server,
-        "retryable": failure.retryable,
-        "executed": str(failure.executed),
-    }
-    if failure.retry_after_ms is not None:
-        members["retryAfterMs"] = failure.retry_after_ms
-    return json.dumps(members).encode()
-
-
-def upstream_error_text(server: str, code: int, message: str) -> str:
-    """Return what a model is told of an upstream's own error."""
-    return f"Server {server} answered with error {code}: {printable(message)}"
-
-
-def quoted(text: str) -> bytes:
-    """Return the JSON of one text block."""
-    return b'{"type":"text","text":' + rawjson.quote(text) + b"}"

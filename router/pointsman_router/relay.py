@@ -7,13 +7,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from pointsman_router import admission, dispatch, jsonrpc, rawjson, refusals, respond
+from pointsman_contract import rawjson
+from pointsman_router import admission, dispatch, failures, jsonrpc, refusals, respond
 from pointsman_router.admission import Head
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.dispatch import Forward, View
 from pointsman_router.eras import Revision, legacy, modern
+from pointsman_router.failures import Failure
 from pointsman_router.jsonrpc import Batch, Message, Notification, RpcError
-from pointsman_router.refusals import Failure, Refusal
+from pointsman_router.refusals import Refusal
 from pointsman_router.respond import Asker, Identity, Response
 from pointsman_router.upstream import Link, Result, ToolCall, Trouble
 
@@ -126,7 +128,7 @@ class Relay:
         server = forward.route.server
         link = self._link(server)
         if link is None:
-            return self._failed(refusals.gone(server), asker)
+            return self._failed(failures.gone(server), asker)
         begun = time.perf_counter()
         try:
             reply = await link.call(
@@ -146,7 +148,7 @@ class Relay:
                 try:
                     return respond.relayed(raw, asker)
                 except rawjson.Malformed:
-                    wrong = refusals.violation(server, "its result is not a JSON object")
+                    wrong = failures.violation(server, "its result is not a JSON object")
                     return self._failed(wrong, asker)
             case RpcError() as error:
                 if error.code == jsonrpc.INVALID_PARAMS:
@@ -161,10 +163,10 @@ class Relay:
 
 def _failure(server: str, trouble: Trouble) -> Failure:
     if trouble.busy:
-        return refusals.busy(server, trouble.message)
+        return failures.busy(server, trouble.message)
     if trouble.too_large:
-        return refusals.too_large(server, trouble.message)
-    return refusals.troubled(
+        return failures.too_large(server, trouble.message)
+    return failures.troubled(
         server, trouble.reason, trouble.message, trouble.executed, trouble.retry_after_ms
     )
 

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from pointsman_router import jsonrpc, listing, rawjson, refusals
+from pointsman_contract import rawjson
+from pointsman_router import failures, jsonrpc, listing
 from pointsman_router.dispatch import (
     ECHO,
     Answer,
@@ -17,8 +18,9 @@ from pointsman_router.dispatch import (
     Welcome,
 )
 from pointsman_router.eras import Revision
+from pointsman_router.failures import Failure
 from pointsman_router.jsonrpc import RpcError
-from pointsman_router.refusals import Code, Failure, Refusal
+from pointsman_router.refusals import Code, Refusal
 
 JSON_TYPE = "application/json"
 SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
@@ -129,8 +131,8 @@ def relayed(raw: bytes, asker: Asker) -> Response:
 def failed(failure: Failure, asker: Asker) -> Response:
     """Tell of an upstream's trouble in a result."""
     return _is_error(
-        refusals.failure_text(failure),
-        {refusals.REFUSAL_KEY: refusals.failure_meta(failure)},
+        failures.text(failure),
+        {failures.REFUSAL_KEY: failures.meta(failure)},
         asker,
         Outcome.REFUSED,
     )
@@ -142,8 +144,8 @@ def upstream_error(server: str, error: RpcError, asker: Asker) -> Response:
     if short and (error.code, asker.revision) in _ACTED_ON:
         return Response(200, jsonrpc.raw_error_response(asker.id, error.raw))
     return _is_error(
-        refusals.upstream_error_text(server, error.code, error.message),
-        {refusals.UPSTREAM_ERROR_KEY: error.raw} if short else {},
+        failures.error_text(server, error.code, error.message),
+        {failures.UPSTREAM_ERROR_KEY: error.raw} if short else {},
         asker,
     )
 
@@ -159,10 +161,14 @@ def _outcome(refusal: Refusal) -> Outcome:
 def _is_error(
     text: str, meta: Mapping[str, bytes], asker: Asker, outcome: Outcome = Outcome.OK
 ) -> Response:
-    members = {"content": b"[" + refusals.quoted(text) + b"]", "isError": b"true"}
+    members = {"content": _content(text), "isError": b"true"}
     if meta:
         members["_meta"] = rawjson.assemble(meta)
     return _result(asker, _finished(members, asker), outcome)
+
+
+def _content(text: str) -> bytes:
+    return b'[{"type":"text","text":' + rawjson.quote(text) + b"}]"
 
 
 def _result(asker: Asker, result: bytes, outcome: Outcome = Outcome.OK) -> Response:
@@ -190,8 +196,7 @@ def _members(answer: Answer, asker: Asker) -> dict[str, bytes]:
         case EchoListed(catalogue):
             return _list(_ECHO_TOOL, catalogue, None, asker)
         case Echoed(None):
-            text = refusals.quoted("arguments.text must be a string")
-            return {"content": b"[" + text + b"]", "isError": b"true"}
+            return {"content": _content("arguments.text must be a string"), "isError": b"true"}
         case Echoed(text):
             return {"content": b'[{"type":"text","text":' + (text or b'""') + b"}]"}
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import TypeAlias
 from urllib.parse import unquote
 
-from pointsman_router import rawjson
+from pointsman_contract import rawjson
 
 _JSON: TypeAlias = "bool | int | float | str | list[_JSON] | dict[str, _JSON] | None"
 

@@ -3,17 +3,17 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 from bench import ports
-from pointsman_router import __main__ as program
 from pointsman_router import admission
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.current import Current
 from pointsman_router.door import Door, Policy
 from pointsman_router.listing import Form
+from pointsman_router.port import listen
 from pointsman_router.relay import Relay
 from pointsman_router.respond import Identity, Outcome
 from pointsman_router.upstream import Link
@@ -170,8 +170,17 @@ async def serving(
         nudge=port.nudged.append,
         meter=port.meter,
     )
-    policy = Policy(admission.hosts(hosts), Form.DOTTED, BODY_MAX_BYTES, BODY_S)
+    policy = Policy(admission.hosts(hosts), Form.DOTTED, BODY_MAX_BYTES, BODY_S, "pointsman")
     door = Door(policy, relay, current=port.catalogue, meter=port.meter)
-    async with AsyncExitStack() as stack:
-        await program._listen(stack, door.application(), ports.LOOPBACK, port.port, 1.0)
+    runner = await listen(
+        door.serve,
+        ports.LOOPBACK,
+        port.port,
+        name="pointsman",
+        body_max_bytes=BODY_MAX_BYTES,
+        close_s=1.0,
+    )
+    try:
         yield port
+    finally:
+        await runner.cleanup()

@@ -9,8 +9,9 @@ from hypothesis import given
 from bench import spelled
 from bench.catalogues import Known, built, found, server
 from bench.spelled import Whole
+from pointsman_contract import rawjson
 from pointsman_contract.report import ServerReason
-from pointsman_router import catalogue, dispatch, rawjson, respond
+from pointsman_router import catalogue, dispatch, respond
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.dispatch import (
     Decision,

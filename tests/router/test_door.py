@@ -410,3 +410,48 @@ async def test_every_request_is_counted_once_with_its_outcome(
     await port.post(body)
 
     assert port.meter.ended_with == [ended]
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        pytest.param(
+            b"POST /mcp HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n",
+            id="two lengths",
+        ),
+        pytest.param(
+            b"POST /mcp HTTP/1.1\r\nHost: a\r\nsecret-canary\r\n", id="a header without a colon"
+        ),
+        pytest.param(b"canary\r\n", id="no request line"),
+        pytest.param(
+            b"POST /mcp HTTP/1.1\r\nHost: a\r\nX: " + b"canary" * 2000 + b"\r\n",
+            id="a header of 12,000 bytes",
+        ),
+    ],
+)
+async def test_h08_bytes_that_are_no_request_are_answered_in_our_words(
+    port: McpPort, head: bytes
+) -> None:
+    async with port.connected() as connection:
+        await connection.send(head + b"\r\n")
+        answer = await connection.answer()
+        closed = await connection.is_closed()
+
+    assert answer.verdict == (400, -32600)
+    assert b"canary" not in answer.body
+    assert answer.headers["server"] == "pointsman"
+    assert closed
+
+
+async def test_an_agent_that_waits_for_leave_to_send_its_body_gets_it(port: McpPort) -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
+    request = port.request(body, Expect="100-continue")
+    head, _, _ = request.partition(b"\r\n\r\n")
+    async with port.connected() as connection:
+        await connection.send(head + b"\r\n\r\n")
+        leave = await connection.answer()
+        await connection.send(body)
+        answer = await connection.answer()
+
+    assert leave.status == 100
+    assert answer.document["result"] == {}

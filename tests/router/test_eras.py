@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 
 from bench import spelled
-from pointsman_router import catalogue, dispatch, rawjson
+from pointsman_contract import rawjson
+from pointsman_router import catalogue, dispatch
 from pointsman_router.dispatch import View
 from pointsman_router.eras import (
     LEGACY,

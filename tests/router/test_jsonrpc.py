@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from bench import spelled
 from bench.spelled import Whole
-from pointsman_router import jsonrpc, rawjson
+from pointsman_contract import rawjson
+from pointsman_router import jsonrpc
 from pointsman_router.jsonrpc import (
     INVALID_REQUEST,
     PARSE_ERROR,

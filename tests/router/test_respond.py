@@ -9,13 +9,15 @@ from hypothesis import given
 from bench import spelled
 from bench.catalogues import Known, built, found, server
 from bench.spelled import Whole
+from pointsman_contract import rawjson
 from pointsman_contract.report import ServerReason
-from pointsman_router import dispatch, jsonrpc, rawjson, refusals, respond
+from pointsman_router import dispatch, failures, jsonrpc, refusals, respond
 from pointsman_router.dispatch import Discovered, Echoed, EchoListed, Empty, Listed, View, Welcome
 from pointsman_router.eras import LEGACY, Revision
+from pointsman_router.failures import Executed, Failure
 from pointsman_router.jsonrpc import Request, RpcError
 from pointsman_router.listing import Form
-from pointsman_router.refusals import Code, Executed, Failure, Refusal
+from pointsman_router.refusals import Code, Refusal
 from pointsman_router.respond import Asker, Identity, Outcome, Response
 
 IDENTITY = Identity("pointsman", "1.2.3", 60_000)
@@ -214,22 +216,22 @@ def test_a_huge_error_is_named_but_not_carried_along(code: int) -> None:
     ("failure", "meta"),
     [
         pytest.param(
-            refusals.troubled("a/b", ServerReason.UNREACHABLE, "nothing listens", Executed.NO),
+            failures.troubled("a/b", ServerReason.UNREACHABLE, "nothing listens", Executed.NO),
             {"code": -32010, "reason": "Unreachable", "retryable": True, "executed": "no"},
             id="J18 unreachable",
         ),
         pytest.param(
-            refusals.troubled("a/b", ServerReason.UNREACHABLE, "cut off", Executed.UNKNOWN),
+            failures.troubled("a/b", ServerReason.UNREACHABLE, "cut off", Executed.UNKNOWN),
             {"code": -32010, "reason": "Unreachable", "retryable": False, "executed": "unknown"},
             id="cut off after it was asked",
         ),
         pytest.param(
-            refusals.troubled("a/b", ServerReason.TIMEOUT, "late", Executed.UNKNOWN),
+            failures.troubled("a/b", ServerReason.TIMEOUT, "late", Executed.UNKNOWN),
             {"code": -32011, "reason": "Timeout", "retryable": False, "executed": "unknown"},
             id="late",
         ),
         pytest.param(
-            refusals.troubled("a/b", ServerReason.UPSTREAM_AUTH_REQUIRED, "401", Executed.NO),
+            failures.troubled("a/b", ServerReason.UPSTREAM_AUTH_REQUIRED, "401", Executed.NO),
             {
                 "code": -32010,
                 "reason": "UpstreamAuthRequired",
@@ -239,7 +241,7 @@ def test_a_huge_error_is_named_but_not_carried_along(code: int) -> None:
             id="R30 401",
         ),
         pytest.param(
-            refusals.troubled("a/b", ServerReason.UPSTREAM_THROTTLED, "429", Executed.NO, 1500),
+            failures.troubled("a/b", ServerReason.UPSTREAM_THROTTLED, "429", Executed.NO, 1500),
             {
                 "code": -32013,
                 "reason": "UpstreamThrottled",
@@ -250,7 +252,7 @@ def test_a_huge_error_is_named_but_not_carried_along(code: int) -> None:
             id="429",
         ),
         pytest.param(
-            refusals.violation("a/b", "its result is no object"),
+            failures.violation("a/b", "its result is no object"),
             {
                 "code": -32012,
                 "reason": "ProtocolViolation",
@@ -260,12 +262,12 @@ def test_a_huge_error_is_named_but_not_carried_along(code: int) -> None:
             id="R28 a violation",
         ),
         pytest.param(
-            refusals.too_large("a/b", "over 4 MiB"),
+            failures.too_large("a/b", "over 4 MiB"),
             {"code": -32014, "reason": "TooLarge", "retryable": False, "executed": "unknown"},
             id="R27 too large",
         ),
         pytest.param(
-            refusals.gone("a/b"),
+            failures.gone("a/b"),
             {"code": -32010, "reason": "Unreachable", "retryable": False, "executed": "no"},
             id="just removed",
         ),
@@ -293,7 +295,7 @@ def test_an_upstreams_trouble_is_a_result_that_a_model_can_act_on(
 @pytest.mark.parametrize("reason", ServerReason)
 @pytest.mark.parametrize("executed", Executed)
 def test_every_trouble_has_a_code_of_the_contract(reason: ServerReason, executed: Executed) -> None:
-    failure = refusals.troubled("a/b", reason, "why", executed)
+    failure = failures.troubled("a/b", reason, "why", executed)
 
     assert failure.code in range(-32016, -32009)
     assert not (failure.retryable and failure.executed is Executed.UNKNOWN)
@@ -442,7 +444,7 @@ def test_j08_j10_every_answer_carries_its_own_id(id_: bytes) -> None:
     for response in (
         respond.answered(Empty(), to),
         respond.relayed(b"{}", to),
-        respond.failed(refusals.gone("a/b"), to),
+        respond.failed(failures.gone("a/b"), to),
         respond.upstream_error("a/b", ERROR, to),
         respond.refused(refusals.unknown_cursor(), id_),
     ):

@@ -8,7 +8,8 @@ from hypothesis import given
 from bench import spelled
 from bench.catalogues import OBJECT
 from bench.spelled import Whole
-from pointsman_router import rawjson, toolcheck
+from pointsman_contract import rawjson
+from pointsman_router import toolcheck
 
 
 def judged(**members: object) -> str | None:

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from pointsman_contract.rawjson import Malformed
 from pointsman_router.jsonrpc import RpcError
-from pointsman_router.rawjson import Malformed
 from pointsman_router.upstream import messages
 from pointsman_router.upstream.messages import Notification, Request, Response, Result
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 
-from pointsman_router import rawjson, refusals
+from pointsman_contract import rawjson
+from pointsman_router import refusals
 from pointsman_router.eras import LEGACY_NEWEST, LEGACY_UNSTATED, Revision, legacy_named
 from pointsman_router.refusals import Refusal
 

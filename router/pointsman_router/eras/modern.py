@@ -5,7 +5,8 @@ import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pointsman_router import eras, rawjson, refusals
+from pointsman_contract import rawjson
+from pointsman_router import eras, refusals
 from pointsman_router.eras import Revision
 from pointsman_router.jsonrpc import Notification, Request
 from pointsman_router.refusals import Refusal

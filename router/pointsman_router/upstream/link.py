@@ -5,9 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from pointsman_router.failures import Executed
 from pointsman_router.jsonrpc import METHOD_NOT_FOUND, RpcError
 from pointsman_router.offer import Listing
-from pointsman_router.refusals import Executed
 from pointsman_router.registry import Target
 from pointsman_router.upstream import messages, pages, session, trouble
 from pointsman_router.upstream.bulkhead import Bulkhead

@@ -4,9 +4,9 @@ import re
 import secrets
 from dataclasses import dataclass
 
-from pointsman_router import rawjson
+from pointsman_contract import rawjson
+from pointsman_contract.rawjson import Malformed
 from pointsman_router.jsonrpc import METHOD_NOT_FOUND, RpcError
-from pointsman_router.rawjson import Malformed
 
 UNSUPPORTED_VERSION = -32022
 

@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from pointsman_router import rawjson
+from pointsman_contract import rawjson
+from pointsman_contract.rawjson import Malformed
 from pointsman_router.jsonrpc import RpcError
-from pointsman_router.rawjson import Malformed
 from pointsman_router.upstream import messages, trouble
 from pointsman_router.upstream.limits import Limits
 from pointsman_router.upstream.messages import Result

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from pointsman_contract.rawjson import Malformed
 from pointsman_contract.report import ServerInfo
 from pointsman_router.eras import Revision
 from pointsman_router.jsonrpc import RpcError
-from pointsman_router.rawjson import Malformed
 from pointsman_router.upstream import messages, trouble
 from pointsman_router.upstream.exchange import Answer, Wire
 from pointsman_router.upstream.head import EVENT_STREAM, JSON

@@ -4,11 +4,12 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from http import HTTPStatus
 
+from pointsman_contract import rawjson
+from pointsman_contract.rawjson import Malformed
 from pointsman_contract.report import ServerInfo, printable
-from pointsman_router import eras, rawjson
+from pointsman_router import eras
+from pointsman_router.failures import Executed
 from pointsman_router.jsonrpc import RpcError
-from pointsman_router.rawjson import Malformed
-from pointsman_router.refusals import Executed
 from pointsman_router.upstream import messages, trouble
 from pointsman_router.upstream.limits import Limits
 from pointsman_router.upstream.messages import Result

@@ -7,7 +7,7 @@ of an address, or of an upstream beyond what `printable` lets through.
 from http import HTTPStatus
 
 from pointsman_contract.report import ServerReason, printable
-from pointsman_router.refusals import Executed
+from pointsman_router.failures import Executed
 
 RETRY_AFTER_MAX_MS = 60_000
 """A wait that an upstream demands beyond this is not believed."""

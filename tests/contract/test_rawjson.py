@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from bench import spelled
 from bench.spelled import Whole
-from pointsman_router import rawjson
-from pointsman_router.rawjson import Malformed
+from pointsman_contract import rawjson
+from pointsman_contract.rawjson import Malformed
 
 
 def read(data: bytes) -> list[tuple[str, bytes]]:
