@@ -32,7 +32,7 @@ Register = Mapping[str, Claim]
 def load(text: str) -> Register:
     """Return the register that `text` holds; raises InvalidRegister."""
     try:
-        document = strictjson.loads(text.encode(), max_bytes=MAX_BYTES)
+        document = strictjson.loads(text.encode("utf-8", "surrogatepass"), max_bytes=MAX_BYTES)
     except strictjson.NotStrictJSON as exc:
         raise InvalidRegister(f"{DATA_KEY} {exc}") from None
     if not isinstance(document, dict):
@@ -63,7 +63,7 @@ def _claim(prefix: str, value: strictjson.JSON) -> Claim:
     if released is None:
         return Claim(server)
     try:
-        released_at = datetime.fromisoformat(str(released))
+        released_at = datetime.fromisoformat(released if isinstance(released, str) else "")
     except ValueError:
         raise InvalidRegister(f"{DATA_KEY}: {prefix}.releasedAt must be a time") from None
     return Claim(server, released_at if released_at.tzinfo else released_at.replace(tzinfo=UTC))

@@ -1,7 +1,6 @@
 """The admin port: health, metrics, and the report that the operator waits on."""
 
 import asyncio
-import ipaddress
 import math
 import re
 from collections.abc import Awaitable, Callable, Iterable, Iterator
@@ -15,6 +14,7 @@ from prometheus_client.registry import Collector
 
 from pointsman_contract import report
 from pointsman_contract.report import Report
+from pointsman_router import admission, hostnames
 from pointsman_router.current import Current
 from pointsman_router.reporting import History
 
@@ -22,8 +22,6 @@ from pointsman_router.reporting import History
 WAIT_MAX_S = 60.0
 
 _LOOPBACK = re.compile(r"(.+\.)?localhost", re.ASCII)
-_PORT = re.compile(r":[0-9]{1,5}\Z", re.ASCII)
-_ANY_HOST = "*"
 _DRAINING = "draining"
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -43,7 +41,7 @@ class Admin:
         self._reports = reports
         self._unready = unready
         self._metrics = metrics
-        self._allowed_hosts = frozenset(_bare(name) for name in allowed_hosts)
+        self._hosts = admission.hosts(allowed_hosts)
         self._wait_max_s = wait_max_s
         self._history = History()
         self._news = asyncio.Event()
@@ -93,12 +91,11 @@ class Admin:
         return await handler(request)
 
     def _answers_to(self, host: str) -> bool:
-        name = _bare(host)
+        name = hostnames.bare(host)
         return (
-            name in self._allowed_hosts
-            or _ANY_HOST in self._allowed_hosts
+            self._hosts.answers(host)
             or _LOOPBACK.fullmatch(name) is not None
-            or _is_address(name)
+            or hostnames.is_address(name)
         )
 
     async def _livez(self, request: web.Request) -> web.Response:
@@ -191,16 +188,3 @@ def _seconds(text: str) -> float:
 
 def _tag(text: str | None) -> str | None:
     return text.removeprefix('"').removesuffix('"') if text else None
-
-
-def _bare(host: str) -> str:
-    """Return a host without port, brackets, case and final dot."""
-    return _PORT.sub("", host.strip().lower()).removesuffix(".").strip("[]")
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    return True

@@ -1,12 +1,11 @@
 """Whether a request is let in at all, and which endpoint it means."""
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, unquote
 
 from pointsman_contract import labels
-from pointsman_router import refusals
+from pointsman_router import hostnames, refusals
 from pointsman_router.dispatch import View
 from pointsman_router.listing import Form
 from pointsman_router.refusals import Refusal
@@ -16,7 +15,6 @@ ANY_HOST = "*"
 
 _JSON = "application/json"
 _STREAM = "text/event-stream"
-_PORT = re.compile(r":[0-9]{1,5}\Z", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +26,14 @@ class Hosts:
 
     def answers(self, host: str) -> bool:
         """Say whether a Host header names this router."""
-        return self.any_host or _bare(host) in self.names
+        return self.any_host or hostnames.bare(host) in self.names
 
     def trusts(self, origin: str) -> bool:
         """Say whether a page of `origin` may ask: only one that this router's own names serve."""
         scheme, separator, host = origin.partition("://")
-        return bool(separator) and scheme in ("http", "https") and _bare(host) in self.names
+        return (
+            bool(separator) and scheme in ("http", "https") and hostnames.bare(host) in self.names
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,10 @@ class Head:
 def hosts(allowed: Iterable[str]) -> Hosts:
     """Return the names that `allowed` lists; loopback origins are trusted whatever it says."""
     listed = tuple(allowed)
-    names = frozenset(_bare(name) for name in (*listed, *LOOPBACK) if name != ANY_HOST)
+    names = frozenset(hostnames.allowed(name) for name in (*listed, *LOOPBACK) if name != ANY_HOST)
     if ANY_HOST in listed:
         return Hosts(names, any_host=True)
-    return Hosts(frozenset(_bare(name) for name in listed), any_host=False)
+    return Hosts(frozenset(hostnames.allowed(name) for name in listed), any_host=False)
 
 
 def admit(head: Head, served: Hosts, default: Form) -> View | Refusal:
@@ -120,8 +120,3 @@ def _accepts(accept: Iterable[str], wanted: str) -> bool:
         item.partition(";")[0].strip().lower() for value in accept for item in value.split(",")
     }
     return bool(ranges & {wanted, f"{wanted.partition('/')[0]}/*", "*/*"})
-
-
-def _bare(host: str) -> str:
-    """Return a host without port, case and final dot."""
-    return _PORT.sub("", host.strip().lower()).removesuffix(".")

@@ -171,7 +171,7 @@ class Discovery:
             self._failed(watch, Skip(met.reason, met.message))
             at_least_ms = met.retry_after_ms
         except Exception:
-            _LOG.exception("server %s: its list could not be read", watch.target.id)
+            _LOG.exception("a list could not be read", extra={"server": watch.target.id})
             self._failed(watch, Skip(ServerReason.PROTOCOL_VIOLATION, _UNREADABLE))
         else:
             now_s = self._clock.now_s()
@@ -207,6 +207,16 @@ async def _part_from(watch: _Watch) -> None:
 
 def _log(server: str, finding: Finding) -> None:
     if finding.trouble is not None:
-        _LOG.warning("server %s: %s: %s", server, finding.trouble.reason, finding.trouble.message)
+        _LOG.warning(
+            "an upstream gave no list to believe",
+            extra={
+                "server": server,
+                "reason": finding.trouble.reason,
+                "detail": finding.trouble.message,
+            },
+        )
     elif finding.offer is not None:
-        _LOG.info("server %s: listed, %d tools", server, len(finding.offer.tools))
+        _LOG.info(
+            "an upstream was listed",
+            extra={"server": server, "tools": len(finding.offer.tools)},
+        )

@@ -187,7 +187,7 @@ def _parsed(data: bytes, folder: str) -> File:
     except InvalidMeta as exc:
         return Bad(f"{META}: {exc}")
     except Exception:  # whatever one file brings, it costs that one server
-        _LOG.exception("a %s could not be judged", META)
+        _LOG.exception("a file could not be judged", extra={"folder": printable(folder)})
         return Bad(f"{META}: cannot be judged by this router; its log says why")
 
 

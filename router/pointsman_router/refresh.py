@@ -203,5 +203,6 @@ def _log_difference(old: Registry, new: Registry) -> None:
     removed = len(old.servers.keys() - new.servers.keys())
     if added or removed or not old.loaded:
         _LOG.info(
-            "directory: %d servers registered (%d new, %d gone)", len(new.servers), added, removed
+            "directory: servers registered",
+            extra={"servers": len(new.servers), "added": added, "removed": removed},
         )

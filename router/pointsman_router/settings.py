@@ -11,12 +11,20 @@ from pointsman_router.listing import Form
 PREFIX = "POINTSMAN_ROUTER_"
 
 _PORT = environment.whole(0, 65535)
+# It travels in a header of every answer.
+_LINE_MAX_LENGTH = 128
 
 
 def _form(text: str) -> Form:
     if text not in (Form.DOTTED, Form.SAFE):
         raise ValueError("must be dotted or safe")
     return Form(text)
+
+
+def _line(text: str) -> str:
+    if not text.isprintable() or len(text) > _LINE_MAX_LENGTH:
+        raise ValueError(f"must be one printable line of at most {_LINE_MAX_LENGTH} characters")
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +119,7 @@ class Settings:
     )
     server_name: str = setting(
         f"{PREFIX}SERVER_NAME",
-        str,
+        _line,
         "pointsman",
         "what this installation calls itself toward agents: some group by it",
     )

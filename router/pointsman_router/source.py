@@ -82,10 +82,13 @@ class Source:
         if reading.fault and (reading.fault != before.fault or overdue):
             self._reminded_at_s = now_s
             stance = "the last good set is held" if reading.loaded else "nothing is served yet"
-            _LOG.warning("directory: %s: %s", stance, reading.fault)
+            _LOG.warning("directory: %s", stance, extra={"detail": reading.fault})
         if before.fault and not reading.fault:
             _LOG.info("directory: readable again")
         for folder, entry in reading.entries.items():
             known = before.entries.get(folder)
             if entry.fault and entry.fault != (known.fault if known else None):
-                _LOG.warning("server %s: %s", entry.id, entry.fault)
+                _LOG.warning(
+                    "a server's file is not in force",
+                    extra={"server": entry.id, "detail": entry.fault},
+                )

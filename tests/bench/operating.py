@@ -2,8 +2,8 @@
 
 import asyncio
 import json
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
-from bench import stack
+from bench import ports, processes, stack
 from bench.cluster_api import CONFIG_MAP, MCP_SERVER, Body, ClusterApi
 from bench.processes import Program
 from bench.waiting import until
@@ -76,6 +76,34 @@ def operating(
         admin,
     ):
         yield Operating(program, admin)
+
+
+@asynccontextmanager
+async def operating_through(
+    kubeconfig: Path, release: str, **settings: str
+) -> AsyncIterator[Operating]:
+    """The same for a kubeconfig that leads through this very event loop."""
+    admin = ports.free_port()
+    environment = {
+        "NAMESPACE": release,
+        "ADMIN_HOST": ports.LOOPBACK,
+        "ADMIN_PORT": str(admin),
+    } | settings
+    program = Program(
+        "operator",
+        processes.python("pointsman_operator"),
+        environment={
+            "KUBECONFIG": str(kubeconfig),
+            **{f"POINTSMAN_OPERATOR_{name}": value for name, value in environment.items()},
+        },
+    )
+    with program:
+        operator = Operating(program, f"http://{ports.LOOPBACK}:{admin}")
+        try:
+            await program.answers(f"{operator.admin}/readyz", 30)
+            yield operator
+        finally:
+            await asyncio.to_thread(program.stop)
 
 
 def conditions(server: Body | None) -> dict[str, str]:

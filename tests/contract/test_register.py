@@ -74,6 +74,10 @@ def test_a_time_is_read_however_it_is_spelled(spelled: str, released_at: timedel
         pytest.param('{"a": {"server": "n/a"}, "a": {"server": "n/b"}}', id="a prefix twice"),
         pytest.param('{"a": {"server": "n/a", "releasedAt": "soon"}}', id="a time that is none"),
         pytest.param('{"a": {"server": "n/a", "releasedAt": 5}}', id="a time that is a number"),
+        pytest.param(
+            '{"a": {"server": "n/a", "releasedAt": 20260102}}', id="a number that spells a date"
+        ),
+        pytest.param('{"a": {"server": "\ud800"}}', id="half of a surrogate pair"),
     ],
 )
 def test_a_register_that_cannot_be_trusted_is_refused_as_a_whole(text: str) -> None:

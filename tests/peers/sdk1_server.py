@@ -34,7 +34,8 @@ def build(port: int, sessionless: bool, json_answers: bool) -> Any:
         return json.dumps(value, ensure_ascii=False)
 
     async def slow(seconds: float) -> str:
-        """Answers after the given seconds."""
+        """Answers after the given seconds, and says on its output that it began."""
+        print("slow began", flush=True)
         await asyncio.sleep(seconds)
         return "done"
 

@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bench.directories import URL, Follower, document, lay, reason, served
+from pointsman_contract import meta
 from pointsman_contract.meta import MAX_BYTES
 from pointsman_contract.report import ServerReason
 from pointsman_router.metafiles import MetaFiles
@@ -240,6 +241,26 @@ def test_a_folder_of_any_name_can_be_reported(folder: bytes, tmp_path: Path) -> 
     for server in registry.servers.values():
         assert server.id.isprintable()
         assert server.id.encode()
+
+
+def test_a_mistake_of_ours_about_one_file_costs_that_server_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    load = meta.load
+
+    def stumbles(data: bytes, *, folder: str) -> meta.Meta:
+        if folder == "unlucky":
+            raise RuntimeError("a mistake of ours")
+        return load(data, folder=folder)
+
+    monkeypatch.setattr(meta, "load", stumbles)
+    lay(tmp_path, "unlucky")
+    lay(tmp_path, "good")
+    registry = Follower(tmp_path).look()
+
+    assert served(registry) == {"good"}
+    assert reason(registry.servers["unlucky"]) == ServerReason.INVALID_META
+    assert [vars(record)["folder"] for record in caplog.records] == ["unlucky"]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

@@ -295,6 +295,32 @@ async def test_a_call_that_fails_was_sent_once_and_costs_no_other_call(
 
 
 @pytest.mark.parametrize(
+    ("piece", "reason", "says"),
+    [
+        pytest.param(b": x\n" * 1000, "ProtocolViolation", "too many lines", id="short comments"),
+        pytest.param(
+            b":" + b"x" * 3_000 + b"\n",
+            "ListTooLarge",
+            "larger than 60000 bytes",
+            id="long comments",
+        ),
+    ],
+)
+async def test_an_event_stream_of_nothing_but_noise_is_given_up(
+    piece: bytes, reason: str, says: str
+) -> None:
+    limits = replace(SMALL, stream_lines_max=5_000, stream_max_bytes=60_000)
+    behaviour = behaviours.floods(piece, answers.EVENT_STREAM)
+    async with RawUpstream(calls(behaviour)) as upstream, linked(upstream.url(), limits) as link:
+        with pytest.raises(Trouble) as error:
+            await link.call(a_call())
+
+    assert error.value.reason == reason
+    assert says in error.value.message
+    assert error.value.executed == UNKNOWN
+
+
+@pytest.mark.parametrize(
     "behaviour",
     [
         pytest.param(results_in({"x": "y" * 30_000}), id="stated length"),

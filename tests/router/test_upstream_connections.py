@@ -161,6 +161,24 @@ async def test_rolled_servers_cost_the_calls_in_flight_and_nothing_after_them() 
     assert len(upstream.requests("tools/call")) == 65
 
 
+async def test_event_streams_that_do_not_end_hold_a_bounded_number_of_connections() -> None:
+    async def never_ends(request: Received, wire: Wire) -> None:
+        message = answers.result(request.rpc_id, {})
+        whole = answers.http_in_chunks(200, [answers.event(message)])
+        await wire.send(whole.removesuffix(answers.chunk(b"")))
+        await wire.hang()
+
+    limits = replace(QUICK, drain_s=10.0, drains_max=4)
+    open_connections = []
+    async with RawUpstream(calls(never_ends)) as upstream, linked(upstream.url(), limits) as link:
+        for _ in range(20):
+            await link.call(a_call())
+            open_connections.append(link.open_connections)
+
+    # one more is the idle one that opened the session
+    assert max(open_connections) <= 5
+
+
 async def test_calls_beyond_the_bulkhead_wait_briefly_or_are_refused_at_once() -> None:
     gate = asyncio.Event()
     server = calls(behaviours.held(gate, says_its_number))

@@ -164,6 +164,48 @@ async def test_a_silent_name_service_holds_one_thread_per_name_and_nobody_else(
     assert look_ups == 1
 
 
+async def test_names_beyond_the_bound_on_threads_wait_for_their_turn(
+    listening: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bound = 64
+    together = threading.Barrier(bound)
+    asking: set[int] = set()
+    most: list[int] = []
+
+    def look_up(host: str, port: int, **_: object) -> list[tuple[object, ...]]:
+        asking.add(threading.get_ident())
+        together.wait(10)
+        most.append(len(asking))
+        asking.discard(threading.get_ident())
+        return found((ports.LOOPBACK, port))()
+
+    monkeypatch.setattr(socket, "getaddrinfo", look_up)
+    dialler = Dialler(replace(LIMITS, resolve_s=10.0, connect_s=10.0))
+    names = [f"s{number}.test" for number in range(2 * bound)]
+    met = await asyncio.gather(*(dial(name, listening, dialler=dialler) for name in names))
+
+    assert met == [None] * len(names)
+    assert max(most) == bound
+
+
+async def test_a_look_up_that_got_no_thread_does_not_spoil_the_next(
+    listening: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none_left(_: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(socket, "getaddrinfo", found((ports.LOOPBACK, listening)))
+    dialler = Dialler(LIMITS)
+    with monkeypatch.context() as short:
+        short.setattr(threading.Thread, "start", none_left)
+        met = await dial("name.test", listening, dialler=dialler)
+    later = await dial("name.test", listening, dialler=dialler)
+
+    assert met is not None
+    assert (met.reason, met.executed) == ("Unreachable", "no")
+    assert later is None
+
+
 async def _connects(host: str, port: int, dialler: Dialler) -> bool:
     return await dial(host, port, dialler=dialler) is None
 

@@ -31,6 +31,8 @@ def read(**headers: str) -> head.Head:
         pytest.param("1.5", None, id="a fraction"),
         pytest.param("Thu, 99 Oct 2026 12:00:09 GMT", None, id="no date"),
         pytest.param("\u0665", None, id="a digit of another script"),
+        pytest.param("Fri, 01 Oct 99999999999 12:00:00 GMT", None, id="a year beyond all clocks"),
+        pytest.param(f"Fri, {10**20} Oct 2027 12:00:00 GMT", None, id="a day beyond all numbers"),
     ],
 )
 def test_retry_after_is_a_bounded_wait_or_nothing(value: str, expected_ms: int | None) -> None:

@@ -18,6 +18,7 @@ SMALL = replace(
     first_byte_s=0.2,
     listing_s=0.6,
     page_max_bytes=4000,
+    line_max_bytes=3000,
     pages_max=5,
     tools_max=20,
     list_max_bytes=6000,
@@ -101,16 +102,16 @@ async def test_a_cursor_goes_back_as_it_came(cursors: list[object], count: int) 
         pytest.param(
             results_in({"tools": [tool("a", "x" * 5000)]}),
             "ListTooLarge",
-            "page larger than 4000 bytes",
+            "answer is larger than 4000 bytes",
             1,
             id="a large page",
         ),
         pytest.param(
             behaviours.streams({"tools": [tool("a", "x" * 5000)]}),
             "ListTooLarge",
-            "page larger than 4000 bytes",
+            "answer is larger than 3000 bytes",
             1,
-            id="a large page as an event",
+            id="a long line of an event",
         ),
         pytest.param(
             behaviours.in_turn(

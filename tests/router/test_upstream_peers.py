@@ -135,8 +135,7 @@ async def test_a_server_that_dies_during_a_call_leaves_its_effect_unknown() -> N
         async with linked(peer.url) as link:
             await link.list_tools()
             calling = asyncio.create_task(_trouble(link, "slow", b'{"seconds":60}'))
-            await until(lambda: link.open_connections > 0 and not calling.done())
-            await asyncio.sleep(0.2)
+            await until(lambda: "slow began" in peer.program.output)
             await asyncio.to_thread(peer.kill)
             met = await calling
 

@@ -2,19 +2,20 @@
 
 import asyncio
 import contextlib
-import ipaddress
 import socket
 import ssl
 import threading
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from pointsman_router import hostnames
 from pointsman_router.upstream import trouble
 from pointsman_router.upstream.limits import Limits
 
 P = TypeVar("P", bound=asyncio.BaseProtocol)
 
-# A name service that is silent holds a thread per name for as long as the C library likes.
+# A name service that is silent holds a thread per name for as long as the C library likes; names
+# beyond these wait, since a router that starts asks for those of all its servers at once.
 _LOOK_UPS_MAX = 64
 # Of a name with many addresses, as many as get a fair share of the time to connect.
 _ADDRESSES_MAX = 4
@@ -41,6 +42,7 @@ class Dialler:
         self._limits = limits or Limits()
         self._trust = trust
         self._look_ups: dict[tuple[str, int], asyncio.Future[Sequence[str]]] = {}
+        self._places = asyncio.Semaphore(_LOOK_UPS_MAX)
 
     async def dial(self, host: str, port: int, *, secure: bool, protocol: Callable[[], P]) -> P:
         """Return the connected protocol; raises Trouble, and then no byte of a request left."""
@@ -94,28 +96,35 @@ class Dialler:
         return protocol
 
     async def _resolve(self, host: str, port: int) -> Sequence[str]:
-        if _is_literal(host):
+        if hostnames.is_address(host):
             return [host]
-        look_up = self._look_ups.get((host, port)) or self._look_up(host, port)
         try:
             async with asyncio.timeout(self._limits.resolve_s):
-                addresses = await asyncio.shield(look_up)
+                addresses = await asyncio.shield(await self._look_up(host, port))
         except TimeoutError:
             raise trouble.unresolved() from None
         if not addresses:
             raise trouble.unresolved()
         return addresses[:_ADDRESSES_MAX]
 
-    def _look_up(self, host: str, port: int) -> asyncio.Future[Sequence[str]]:
+    async def _look_up(self, host: str, port: int) -> asyncio.Future[Sequence[str]]:
+        """Return the look-up of this name that is under way, begun now if none is."""
+        if (host, port) not in self._look_ups:
+            await self._places.acquire()
+            if (host, port) not in self._look_ups:
+                return self._begin(host, port)
+            self._places.release()
+        return self._look_ups[host, port]
+
+    def _begin(self, host: str, port: int) -> asyncio.Future[Sequence[str]]:
         """Ask the name service in a thread that neither others nor the program's end wait for."""
-        if len(self._look_ups) >= _LOOK_UPS_MAX:
-            raise trouble.unresolved()
         loop = asyncio.get_running_loop()
         pending: asyncio.Future[Sequence[str]] = loop.create_future()
         self._look_ups[host, port] = pending
 
         def settle(found: Sequence[str]) -> None:
             del self._look_ups[host, port]
+            self._places.release()
             if not pending.done():
                 pending.set_result(found)
 
@@ -124,16 +133,11 @@ class Dialler:
             with contextlib.suppress(RuntimeError):  # the loop was closed meanwhile
                 loop.call_soon_threadsafe(settle, found)
 
-        threading.Thread(target=ask, name="look-up", daemon=True).start()
+        try:
+            threading.Thread(target=ask, name="look-up", daemon=True).start()
+        except RuntimeError:  # the machine has no thread to spare
+            settle(())
         return pending
-
-
-def _is_literal(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 def _ask(host: str, port: int) -> Sequence[str]:

@@ -19,6 +19,8 @@ from pointsman_router.upstream.pool import ATTEMPT, Attempt, Pool
 FREE_BYTES = 64 * KIB
 
 _NO_TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=None)
+# Of a stream, as much as is read in one go: in the shortest lines, that takes milliseconds.
+_PIECE_BYTES = 16 * KIB
 # Above this size aiohttp wants a file, which it writes in pieces.
 _LARGE_BYTES = 1024 * KIB
 _GONE = (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError, ConnectionError)
@@ -61,8 +63,13 @@ class Answer:
         total = 0
         while chunk := await self._read():
             total += len(chunk)
+            if total > self._limits.stream_max_bytes:
+                raise trouble.too_large(self._limits.stream_max_bytes)
             await self._take_room(total)
-            yield chunk
+            yield chunk[:_PIECE_BYTES]
+            for start in range(_PIECE_BYTES, len(chunk), _PIECE_BYTES):
+                await asyncio.sleep(0)
+                yield chunk[start : start + _PIECE_BYTES]
 
     def give_room(self) -> None:
         """Let others read large pages again."""
@@ -193,7 +200,7 @@ class Wire:
     def _part(self, answer: Answer, response: aiohttp.ClientResponse, attempt: Attempt) -> None:
         if answer.trusted and answer.is_complete:
             return  # its connection is back in the pool already
-        if not answer.trusted:
+        if not answer.trusted or len(self._drains) >= self._limits.drains_max:
             _drop(response, attempt)
             return
 

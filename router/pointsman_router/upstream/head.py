@@ -57,7 +57,7 @@ def _retry_after_ms(value: str | None, now: datetime) -> int | None:
     else:
         try:
             then = parsedate_to_datetime(text)
-        except ValueError:
+        except (ValueError, OverflowError):
             return None
         wait_s = (then.replace(tzinfo=then.tzinfo or UTC) - now).total_seconds()
     return max(0, min(int(wait_s * 1000), RETRY_AFTER_MAX_MS))

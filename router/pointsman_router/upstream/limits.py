@@ -42,8 +42,13 @@ class Limits:
     """One event is at most one body."""
     events_max: int = 10_000
     """Events of one call: far more progress than anybody reads."""
+    stream_max_bytes: int = 64 * MIB
+    stream_lines_max: int = 250_000
+    """One event stream in all, its comments included: reading more would cost the other calls."""
     drain_max_bytes: int = 64 * KIB
     """What may follow the answer on an event stream whose connection is to be kept."""
+    drains_max: int = 64
+    """Event streams whose end is waited for: one that never ends its streams may not hold more."""
 
     page_max_bytes: int = 2 * MIB
     pages_max: int = 50

@@ -9,7 +9,6 @@ from pointsman_router.jsonrpc import RpcError
 from pointsman_router.upstream import messages, trouble
 from pointsman_router.upstream.limits import Limits
 from pointsman_router.upstream.messages import Result
-from pointsman_router.upstream.trouble import Trouble
 
 METHOD = "tools/list"
 
@@ -33,7 +32,7 @@ async def every(
     cursor: bytes | None = None
     size = 0
     for _ in range(limits.pages_max):
-        match await _page(ask, cursor, limits):
+        match await _page(ask, cursor):
             case RpcError() as error:
                 return error
             case page:
@@ -52,16 +51,9 @@ async def every(
 
 
 async def _page(
-    ask: Callable[[bytes], Awaitable[Result | RpcError]], cursor: bytes | None, limits: Limits
+    ask: Callable[[bytes], Awaitable[Result | RpcError]], cursor: bytes | None
 ) -> _Page | RpcError:
-    try:
-        outcome = await ask(messages.list_params(cursor))
-    except Trouble as met:
-        if met.too_large:
-            limit = limits.page_max_bytes
-            raise trouble.list_too_large(f"has a page larger than {limit} bytes") from None
-        raise
-    match outcome:
+    match await ask(messages.list_params(cursor)):
         case RpcError(code, message) if cursor is not None:
             raise trouble.rpc_error(METHOD, code, message)
         case RpcError() as error:

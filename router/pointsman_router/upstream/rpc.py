@@ -179,7 +179,10 @@ class Rpc:
         count = 0
         try:
             async for chunk in answer.chunks():
-                for event in parser.feed(chunk):
+                events = parser.feed(chunk)
+                if parser.lines > self._limits.stream_lines_max:
+                    raise trouble.violation("its event stream has too many lines")
+                for event in events:
                     count += 1
                     if count > self._limits.events_max:
                         raise trouble.violation("its event stream has too many events")

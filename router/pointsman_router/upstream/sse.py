@@ -33,6 +33,8 @@ class Parser:
         self._name = ""
         self._data = bytearray()
         self._has_data = False
+        self.lines = 0
+        """How many lines have ended so far."""
 
     def feed(self, chunk: bytes) -> list[Event]:
         """Return the events that `chunk` completes; raises TooLong.
@@ -57,6 +59,7 @@ class Parser:
         events: list[Event] = []
         for piece in ended[:-1]:
             self._grow(piece)
+            self.lines += 1
             line = bytes(self._line)
             self._line.clear()
             if (event := self._field(line)) is not None:
