@@ -15,9 +15,9 @@ tests_of = $(patsubst %,tests/$(1)/test_%.py,$(2))
 FAST_TESTS := tests/layout tests/contract \
   $(call tests_of,operator,arbitration conditions consensus manifests reconcile settings spec) \
   $(call tests_of,mirror,layout settings) \
-  $(call tests_of,router,admission belief catalogue dispatch eras jsonrpc listing offer rawjson \
+  $(call tests_of,router,admission belief catalogue dispatch eras exposure jsonrpc listing offer \
     reading registry reporting respond toolcheck) \
-  $(call tests_of,client,check envelope folder judgement news rawjson sample)
+  $(call tests_of,client,check envelope folder judgement news notices sample screen)
 
 # Named by what they were made from: a change of the lock file installs anew, nothing else does.
 made_from = $(shell cat $(1) pyproject.toml | cksum | tr -d ' ')

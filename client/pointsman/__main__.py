@@ -5,7 +5,7 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import TypeVar
@@ -15,9 +15,9 @@ import click
 from pointsman import agent, calling, envelope, folder, listing, local, notices
 from pointsman.agent import Agent
 from pointsman.child import NotStarted
-from pointsman.judgement import judge
+from pointsman.judgement import File, judge
 from pointsman.ports import NoFreePort
-from pointsman.screen import Screen
+from pointsman.screen import Screen, printable
 
 T = TypeVar("T")
 
@@ -74,7 +74,7 @@ def serve(directory: Path, host: str, port: int, names: str | None, log: bool) -
     try:
         asyncio.run(local.run(options, os.environ, Screen(sys.stdout)))
     except (NotStarted, NoFreePort) as exc:
-        raise click.ClickException(str(exc)) from None
+        raise _failed(str(exc)) from None
 
 
 @main.command("tools", short_help="List the tools that agents see.")
@@ -107,23 +107,22 @@ def list_tools(url: str, names: str | None, as_json: bool) -> None:
 )
 @_JSON
 def call_tool(name: str, arguments: str, url: str, as_json: bool) -> None:
-    """Call the tool NAME with ARGUMENTS, a JSON object; @FILE reads it from a file, - from here.
+    """Call the tool NAME with ARGUMENTS, a JSON object.
 
-    The exit status is 1 where the tool reports an error.
+    ARGUMENTS may also be @FILE, or - for what is piped in. The exit status is 1 where the tool
+    reports an error.
     """
     try:
-        sent = calling.arguments(_text(arguments))
-    except calling.NoArguments as exc:
+        called, sent = calling.name(name), calling.arguments(_text(arguments))
+    except calling.Unsendable as exc:
         raise click.UsageError(str(exc)) from None
-    result = _ask(url, None, lambda asking: calling.call(asking, name, sent))
+    result = _ask(url, None, lambda asking: calling.call(asking, called, sent))
+    outcome = calling.outcome(result)
     if as_json:
-        Screen(sys.stdout).verbatim(f"{result}\n")
-        failed = calling.has_failed(result)
+        Screen(sys.stdout).verbatim(f"{result.decode()}\n")
     else:
-        outcome = calling.outcome(result)
-        failed = outcome.has_failed
-        Screen(sys.stderr if failed else sys.stdout).text(outcome.text)
-    if failed:
+        Screen(sys.stderr if outcome.has_failed else sys.stdout).text(outcome.text)
+    if outcome.has_failed:
         sys.exit(1)
 
 
@@ -135,13 +134,9 @@ def call_tool(name: str, arguments: str, url: str, as_json: bool) -> None:
 def check(files: tuple[Path, ...], as_json: bool) -> None:
     """Say of each McpServer in FILE… what the operator would say; a folder stands for its files.
 
-    The exit status is 1 where anything has to be changed.
+    The exit status is 1 where anything has to be changed, or nothing was found to be judged.
     """
-    judgement = judge(
-        file
-        for path in files
-        for file in (folder.Folder(path).look().files if path.is_dir() else [folder.read(path)])
-    )
+    judgement = judge(file for path in files for file in _files(path))
     screen = Screen(sys.stdout)
     if as_json:
         records = [notices.record(verdict) for verdict in judgement.verdicts]
@@ -150,8 +145,19 @@ def check(files: tuple[Path, ...], as_json: bool) -> None:
         for verdict in judgement.verdicts:
             for notice in notices.verdict(verdict):
                 screen.line(notice.text, "" if notice.is_good else "red")
+    if not judgement.verdicts:
+        raise _failed(f"no resource is in {', '.join(str(path) for path in files)}")
     if any(verdict.is_wrong for verdict in judgement.verdicts):
         sys.exit(1)
+
+
+def _files(path: Path) -> Iterable[File]:
+    if not path.is_dir():
+        return [folder.read(path)]
+    look = folder.Folder(path).look()
+    if look.fault:
+        raise _failed(look.fault)
+    return look.files
 
 
 def _ask(url: str, names: str | None, ask: Callable[[Agent], Coroutine[object, object, T]]) -> T:
@@ -165,11 +171,15 @@ def _ask(url: str, names: str | None, ask: Callable[[Agent], Coroutine[object, o
         raise click.UsageError(str(exc)) from None
     except agent.NotReached as exc:
         hint = "is a router running? `pointsman local DIRECTORY` starts one"
-        raise click.ClickException(f"{url}: {exc}; {hint}") from None
+        raise _failed(f"{url}: {exc}; {hint}") from None
     except envelope.NoAnswer as exc:
-        raise click.ClickException(f"{url} gave no MCP answer: {exc}") from None
+        raise _failed(f"{url}: {exc}") from None
     except envelope.Refused as exc:
-        raise click.ClickException(f"{exc.message} ({exc.code})") from None
+        raise _failed(f"{exc.message} ({exc.code})") from None
+
+
+def _failed(message: str) -> click.ClickException:
+    return click.ClickException(printable(message))
 
 
 def _text(argument: str) -> str:

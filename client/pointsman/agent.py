@@ -7,8 +7,10 @@ from urllib.parse import urlsplit, urlunsplit
 
 import aiohttp
 
-from pointsman import envelope, rawjson
+from pointsman import envelope, listing
 from pointsman.envelope import Question
+from pointsman.listing import Tool
+from pointsman_contract import rawjson
 
 MCP_PATH = "/mcp"
 
@@ -69,30 +71,29 @@ class Agent:
         if self._session:
             await self._session.close()
 
-    async def tools(self) -> list[str]:
-        """Return every listed tool as the JSON that came; raises NotReached, NoAnswer, Refused."""
-        found: list[str] = []
+    async def tools(self) -> list[Tool]:
+        """Return every listed tool; raises NotReached, NoAnswer, Refused."""
+        found: list[Tool] = []
         cursor: str | None = None
         for _ in range(MAX_PAGES):
-            page = await self._ask(envelope.list_tools(self._version, cursor))
+            answer = await self._ask(envelope.list_tools(self._version, cursor))
             try:
-                members = rawjson.members(page)
-                found += rawjson.items(members.get("tools", ""))
-                following = rawjson.load(members.get("nextCursor", "null"))
-            except rawjson.NotJSON:
+                page = listing.page(answer)
+            except rawjson.Malformed:
                 raise envelope.NoAnswer("a list without tools") from None
-            if not isinstance(following, str):
+            found += page.tools
+            if page.next_cursor is None:
                 return found
-            if following == cursor:
+            if page.next_cursor == cursor:
                 break
-            cursor = following
+            cursor = page.next_cursor
         raise envelope.NoAnswer("a list that does not end")
 
-    async def call(self, name: str, arguments: str) -> str:
+    async def call(self, name: str, arguments: bytes) -> bytes:
         """Return the result of a tool as the JSON that came; raises as `tools` does."""
         return await self._ask(envelope.call_tool(self._version, name, arguments))
 
-    async def _ask(self, question: Question) -> str:
+    async def _ask(self, question: Question) -> bytes:
         if self._session is None:
             raise RuntimeError("use it as a context manager")
         try:
@@ -101,6 +102,10 @@ class Agent:
             ) as response:
                 body = await _whole(response)
                 return envelope.result(response.status, response.content_type, body)
+        except aiohttp.ClientConnectorCertificateError as exc:
+            raise envelope.NoAnswer("its certificate is not trusted here") from exc
+        except aiohttp.ClientSSLError as exc:
+            raise envelope.NoAnswer("it does not speak TLS: is it http:// instead?") from exc
         except aiohttp.ClientConnectorError as exc:
             raise NotReached(f"nothing answers ({_cause(exc)})") from exc
         except TimeoutError as exc:

@@ -2,19 +2,19 @@
 
 import difflib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Never
 
-from pointsman import envelope, rawjson
-from pointsman.agent import Agent
+from pointsman import envelope
+from pointsman.agent import Agent, NotReached
+from pointsman_contract import rawjson
 
 # How alike a listed name must be to be taken for what was meant.
 NEAR = 0.7
 
 
-class NoArguments(ValueError):
-    """The text is no JSON object; the message says where it stops being one."""
+class Unsendable(ValueError):
+    """What was typed cannot be sent; the message says what is wrong with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,24 +23,34 @@ class Outcome:
 
     text: str
     has_failed: bool
+    """Whether the tool failed, or asks for what it cannot get here."""
 
 
-def arguments(text: str) -> str:
-    """Return the JSON object that `text` spells, spelled as it was; raises NoArguments."""
+def name(text: str) -> str:
+    """Return `text` if a tool can have this name; raises Unsendable."""
     try:
         text.encode()
-        value = json.loads(text, parse_constant=_no_constant)
+    except UnicodeEncodeError:
+        raise Unsendable("the name is not UTF-8") from None
+    return text
+
+
+def arguments(text: str) -> bytes:
+    """Return the JSON object that `text` spells, spelled as it was; raises Unsendable."""
+    try:
+        spelled = text.strip().encode()
+        value = json.loads(text, parse_constant=_no_constant, parse_int=str)
     except json.JSONDecodeError as exc:
         where = f"line {exc.lineno}, column {exc.colno}"
-        raise NoArguments(f"the arguments are no JSON: {exc.msg} ({where})") from None
+        raise Unsendable(f"the arguments are no JSON: {exc.msg} ({where})") from None
     except (ValueError, RecursionError):
-        raise NoArguments("the arguments are no JSON") from None
+        raise Unsendable("the arguments are no JSON") from None
     if not isinstance(value, dict):
-        raise NoArguments('the arguments must be a JSON object, like {"text": "hello"}')
-    return text.strip()
+        raise Unsendable('the arguments must be a JSON object, like {"text": "hello"}')
+    return spelled
 
 
-async def call(agent: Agent, name: str, sent: str) -> str:
+async def call(agent: Agent, name: str, sent: bytes) -> bytes:
     """Return the result as it came; a refusal of an unknown name tells those that are near."""
     try:
         return await agent.call(name, sent)
@@ -51,28 +61,25 @@ async def call(agent: Agent, name: str, sent: str) -> str:
         raise envelope.Refused(refused.code, message) from None
 
 
-def has_failed(result: str) -> bool:
-    """Say whether a result is none: the tool failed, or asks for what it cannot get here."""
-    return outcome(result).has_failed
-
-
-def outcome(result: str) -> Outcome:
+def outcome(result: bytes) -> Outcome:
     """Return the texts of a result; for what is no text, a line that says what it is.
 
     Where nothing of it is for reading, the structured content, as it was spelled.
     """
     members = rawjson.members(result)
-    if rawjson.load(members.get("resultType", "null")) == "input_required":
+    if envelope.meaning(members.get("resultType")) == "input_required":
         return Outcome("the tool asks for input, which this command cannot give", has_failed=True)
-    blocks = rawjson.load(members.get("content", "[]"))
+    blocks = envelope.meaning(members.get("content"))
     lines = [_line(block) for block in (blocks if isinstance(blocks, list) else ())]
-    text = "\n".join(lines) if lines else members.get("structuredContent", "")
-    return Outcome(text, has_failed=members.get("isError") == "true")
+    text = "\n".join(lines) if lines else members.get("structuredContent", b"").decode()
+    return Outcome(text, has_failed=members.get("isError") == b"true")
 
 
 async def _nearest(agent: Agent, name: str) -> str | None:
-    listed = [rawjson.load(tool) for tool in await agent.tools()]
-    names = [str(tool.get("name")) for tool in listed if isinstance(tool, Mapping)]
+    try:
+        names = [tool.name for tool in await agent.tools()]
+    except (NotReached, envelope.NoAnswer, envelope.Refused):
+        return None
     near = difflib.get_close_matches(name, names, n=1, cutoff=NEAR)
     return near[0] if near and near[0] != name else None
 

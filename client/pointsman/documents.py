@@ -1,5 +1,6 @@
 """What a YAML file says, read as `kubectl` reads it, and on which line it says so."""
 
+import json
 import math
 import re
 from collections.abc import Iterator, Mapping
@@ -82,7 +83,9 @@ def read(data: bytes) -> tuple[Document, ...]:
         raise Unreadable(data.count(b"\n", 0, exc.start) + 1, "not UTF-8") from None
     try:
         return tuple(
-            document for node in _nodes(text) if (document := _document(node)).value is not None
+            document
+            for node in _nodes(_untabbed(text))
+            if (document := _document(node)).value is not None
         )
     except yaml.MarkedYAMLError as exc:
         mark = exc.problem_mark or exc.context_mark
@@ -124,6 +127,18 @@ class _Composer(yaml.SafeLoader):
         if kind is MappingNode:
             return f"{_TAG}map"
         return _PLAIN if isinstance(implicit, tuple) and implicit[0] else f"{_TAG}str"
+
+
+def _untabbed(text: str) -> str:
+    """Return JSON without the tabs that may indent it: to YAML they are a mistake."""
+    if "\t" not in text or not text.lstrip().startswith("{"):
+        return text
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    # Inside strings, JSON spells a tab otherwise.
+    return text.replace("\t", " ")
 
 
 def _nodes(text: str) -> Iterator[Node]:

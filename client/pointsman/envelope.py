@@ -3,9 +3,10 @@
 import base64
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pointsman import rawjson
+from pointsman_contract import rawjson
 
 REVISION = "2026-07-28"
 INVALID_PARAMS = -32602
@@ -14,7 +15,7 @@ _META = {
     "io.modelcontextprotocol/protocolVersion": REVISION,
     "io.modelcontextprotocol/clientCapabilities": {},
 }
-_ID = 1
+_ID = b"1"
 _LINE_END = re.compile(r"\r\n|\r|\n")
 _MARKER = ("=?base64?", "?=")
 
@@ -42,38 +43,53 @@ class Question:
 
 def list_tools(version: str, cursor: str | None = None) -> Question:
     """Return the question for one page of tools."""
-    named = {} if cursor is None else {"cursor": json.dumps(cursor)}
+    named = {} if cursor is None else {"cursor": rawjson.quote(cursor)}
     return _question(version, "tools/list", named)
 
 
-def call_tool(version: str, name: str, arguments: str) -> Question:
+def call_tool(version: str, name: str, arguments: bytes) -> Question:
     """Return the question that calls a tool; `arguments` are JSON, sent on as they are spelled."""
-    params = {"name": json.dumps(name, ensure_ascii=False), "arguments": arguments}
+    params = {"name": rawjson.quote(name), "arguments": arguments}
     return _question(version, "tools/call", params, (("Mcp-Name", _header_value(name)),))
 
 
-def result(status: int, content_type: str, body: bytes) -> str:
-    """Return the JSON of the result that an HTTP answer holds; raises NoAnswer or Refused."""
+def result(status: int, content_type: str, body: bytes) -> bytes:
+    """Return the result that an HTTP answer holds, a JSON object; raises NoAnswer or Refused."""
     kind = content_type.partition(";")[0].strip().lower()
     try:
-        text = body.decode("utf-8")
-        message = _in_stream(text) if kind == "text/event-stream" else rawjson.members(text)
+        message = _in_stream(body) if kind == "text/event-stream" else _message(body)
         if (error := message.get("error")) is not None:
             raise _refused(error)
         if (found := message.get("result")) is not None:
+            rawjson.members(found)
             return found
-    except (UnicodeDecodeError, rawjson.NotJSON):
+    except (UnicodeDecodeError, rawjson.Malformed):
         pass
     raise NoAnswer(f"HTTP {status}, {kind or 'without a content type'}, but no MCP answer")
 
 
+def meaning(raw: bytes | None) -> object:
+    """Return the value that a part of an answer spells; None where there is none to read."""
+    try:
+        return json.loads(raw or b"null")
+    except ValueError:
+        # A number of more digits than Python reads: others may have a use for it.
+        return None
+
+
 def _question(
-    version: str, method: str, params: dict[str, str], headers: tuple[tuple[str, str], ...] = ()
+    version: str,
+    method: str,
+    params: Mapping[str, bytes],
+    headers: tuple[tuple[str, str], ...] = (),
 ) -> Question:
     client = {"io.modelcontextprotocol/clientInfo": {"name": "pointsman", "version": version}}
-    members = {**params, "_meta": json.dumps(_META | client)}
-    joined = ",".join(f"{json.dumps(name)}:{value}" for name, value in members.items())
-    body = f'{{"jsonrpc":"2.0","id":{_ID},"method":{json.dumps(method)},"params":{{{joined}}}}}'
+    message = {
+        "jsonrpc": rawjson.quote("2.0"),
+        "id": _ID,
+        "method": rawjson.quote(method),
+        "params": rawjson.assemble({**params, "_meta": json.dumps(_META | client).encode()}),
+    }
     return Question(
         headers=(
             ("Content-Type", "application/json"),
@@ -82,7 +98,7 @@ def _question(
             ("Mcp-Method", method),
             *headers,
         ),
-        body=body.encode("utf-8"),
+        body=rawjson.assemble(message),
     )
 
 
@@ -94,26 +110,30 @@ def _header_value(text: str) -> str:
     return f"{opening}{base64.b64encode(text.encode()).decode()}{closing}"
 
 
-def _in_stream(text: str) -> dict[str, str]:
+def _message(data: bytes) -> Mapping[str, bytes]:
+    return rawjson.members(rawjson.check(data))
+
+
+def _in_stream(body: bytes) -> Mapping[str, bytes]:
     """Return the response among the events of a stream; notifications before it are passed over."""
     data: list[str] = []
-    for line in [*_LINE_END.split(text.removeprefix("\ufeff")), ""]:
+    for line in [*_LINE_END.split(body.decode("utf-8-sig")), ""]:
         name, _, value = line.partition(":")
         if name == "data":
             data.append(value.removeprefix(" "))
         elif not line and data:
-            message = rawjson.members("\n".join(data))
+            message = _message("\n".join(data).encode())
             if "result" in message or "error" in message:
                 return message
             data = []
     return {}
 
 
-def _refused(raw: str) -> Refused:
+def _refused(raw: bytes) -> Refused:
     members = rawjson.members(raw)
-    code = rawjson.load(members.get("code", "null"))
-    message = rawjson.load(members.get("message", "null"))
-    return Refused(
-        code if isinstance(code, int) else 0,
-        message if isinstance(message, str) else "without a message",
-    )
+    code, message = meaning(members.get("code")), meaning(members.get("message"))
+    said = message if isinstance(message, str) else "without a message"
+    data = meaning(members.get("data"))
+    if isinstance(data, Mapping) and isinstance(reason := data.get("reason"), str):
+        said = f"{said}: {reason}"
+    return Refused(code if isinstance(code, int) else 0, said)

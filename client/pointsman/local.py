@@ -8,10 +8,9 @@ from pathlib import Path
 
 import aiohttp
 
-from pointsman import agent, child, ending, envelope, news, reports, welcome
+from pointsman import agent, child, ending, envelope, news, reports, sample
 from pointsman.agent import Agent
 from pointsman.child import NotStarted, Router, Wish
-from pointsman.news import News
 from pointsman.notices import Notice
 from pointsman.publication import Publication
 from pointsman.screen import Screen
@@ -100,7 +99,7 @@ def _greet(options: Options, report: Report, screen: Screen) -> None:
         screen.line(f"no servers yet: {options.folder} holds no McpServer that is accepted")
         return
     screen.line()
-    screen.table(welcome.COLUMNS, welcome.rows(report, options.names))
+    screen.table(news.COLUMNS, news.rows(report, options.names))
     screen.line()
 
 
@@ -110,7 +109,7 @@ async def _call(options: Options, url: str) -> str | None:
             tools = await asking.tools()
     except (agent.NotReached, envelope.NoAnswer, envelope.Refused):
         return None
-    return welcome.call(tools, options.command, None if url == options.default_url else url)
+    return sample.call(tools, options.command, None if url == options.default_url else url)
 
 
 async def _insist(router: Router) -> None:
@@ -122,7 +121,7 @@ def _log(options: Options, screen: Screen) -> Callable[[str], None]:
     return (lambda line: screen.line(line, "dim")) if options.shows_log else (lambda _: None)
 
 
-def _tell(screen: Screen, said: Iterable[Notice | News]) -> None:
+def _tell(screen: Screen, said: Iterable[Notice]) -> None:
     for each in said:
         screen.line(each.text, "" if each.is_good else "red")
 

@@ -1,31 +1,57 @@
-"""What a router's report says that the one before did not."""
+"""What a router's report says: every server in a table, and later what is new."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
 
-from pointsman_contract.report import Report, ServerReport, State
+from pointsman.notices import Notice
+from pointsman_contract.report import ExposedTool, Report, ServerReport, State
 
-# More names than this say less.
+COLUMNS = ("SERVER", "STATE", "PREFIX", "TOOLS", "REASON")
+SAFE = "safe"
+
+# More names than this in a line say less.
 NAMES_SHOWN = 8
+# More names of one server than this make no table.
+TOOLS_SHOWN = 12
+
+_Cell = tuple[str, str]
+_GOOD, _BAD, _PLAIN = "green", "red", ""
 
 
-@dataclass(frozen=True, slots=True)
-class News:
-    """One line about one server, or about all of them."""
+def rows(report: Report, names: str | None) -> Iterable[Sequence[_Cell]]:
+    """Yield one row for each server, its tools by the form of their names that is listed."""
+    for server in report.servers:
+        style = _GOOD if server.state is State.SERVING else _BAD
+        yield (
+            (server.id, _PLAIN),
+            (server.state, style),
+            (server.prefix or "", _PLAIN),
+            (_tools(server, names), _PLAIN),
+            (_said(server), style),
+        )
 
-    text: str
-    is_good: bool
+
+def since(old: Report, new: Report) -> Iterator[Notice]:
+    """Yield a line for each server that came, went or stands otherwise, and for a new fault.
+
+    A server that has just come and is not listed yet is told once it is.
+    """
+    before = {server.id: server for server in old.servers}
+    if new.fault and new.fault != old.fault:
+        yield Notice(new.fault, is_good=False)
+    for server in new.servers:
+        known = before.pop(server.id, None)
+        if known is None and server.state is State.PENDING:
+            continue
+        if known is None or _meaning(known) != _meaning(server):
+            is_good = server.state is State.SERVING
+            yield Notice(f"{server.id}: {_standing(server)}{_difference(known, server)}", is_good)
+    for gone in before:
+        yield Notice(f"{gone}: gone", is_good=True)
 
 
-def since(old: Report | None, new: Report) -> tuple[News, ...]:
-    """Return what changed between two reports, or everything where there is no older one."""
-    return tuple(_since(old, new))
-
-
-def standing(server: ServerReport) -> str:
-    """Return how a server stands, in a few words."""
+def _standing(server: ServerReport) -> str:
     tools = f"{server.tool_count} tool{'' if server.tool_count == 1 else 's'}"
-    said = ": ".join(part for part in (server.reason, server.message) if part)
+    said = _said(server)
     match server.state:
         case State.SERVING:
             return f"{tools}, {said}" if said else tools
@@ -35,23 +61,13 @@ def standing(server: ServerReport) -> str:
             return said or str(server.state)
 
 
-def some(names: list[str]) -> str:
-    """Return the first of `names`, and how many more there are."""
+def _some(names: list[str]) -> str:
     more = len(names) - NAMES_SHOWN
     return ", ".join(names[:NAMES_SHOWN]) + (f" and {more} more" if more > 0 else "")
 
 
-def _since(old: Report | None, new: Report) -> Iterator[News]:
-    before = {server.id: server for server in old.servers} if old else {}
-    if new.fault and (old is None or new.fault != old.fault):
-        yield News(new.fault, is_good=False)
-    for server in new.servers:
-        known = before.pop(server.id, None)
-        if known is None or _meaning(known) != _meaning(server):
-            is_good = server.state is State.SERVING
-            yield News(f"{server.id}: {standing(server)}{_difference(known, server)}", is_good)
-    for gone in before:
-        yield News(f"{gone}: gone", is_good=True)
+def _said(server: ServerReport) -> str:
+    return ": ".join(part for part in (server.reason, server.message) if part)
 
 
 def _meaning(server: ServerReport) -> tuple[object, ...]:
@@ -66,5 +82,15 @@ def _difference(old: ServerReport | None, new: ServerReport) -> str:
         ("changed", [name for name in now if was.get(name, now[name]) != now[name]]),
         ("gone", [name for name in was if name not in now]),
     )
-    said = "; ".join(f"{word}: {some(names)}" for word, names in parts if names)
+    said = "; ".join(f"{word}: {_some(names)}" for word, names in parts if names)
     return f" ({said})" if said else ""
+
+
+def _tools(server: ServerReport, names: str | None) -> str:
+    shown = [_name(tool, names) for tool in server.tools[:TOOLS_SHOWN]]
+    more = server.tool_count - len(shown)
+    return "\n".join([*shown, *([f"and {more} more"] if more > 0 else [])])
+
+
+def _name(tool: ExposedTool, names: str | None) -> str:
+    return tool.safe_name if names == SAFE else tool.exposed_name

@@ -9,7 +9,7 @@ from pointsman.verdicts import Complaint, Outcome, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """One line about one file."""
+    """One line that is told, and whether it is good news."""
 
     text: str
     is_good: bool
@@ -53,21 +53,23 @@ def changed(before: Iterable[File], after: Iterable[File]) -> Iterator[Notice]:
             yield Notice(f"{name}: removed", is_good=True)
         elif name not in old:
             yield Notice(f"{name}: added", is_good=True)
-        elif new[name].fault and new[name].fault != old[name].fault:
+        elif new[name].fault != old[name].fault and new[name].fault and new[name].documents:
             yield Notice(f"{name}: unreadable, so what it said before stays in force", False)
         elif new[name] != old[name]:
             yield Notice(f"{name}: changed", is_good=True)
 
 
-def wrong(before: Iterable[Verdict], after: Iterable[Verdict]) -> Iterator[Notice]:
-    """Yield what is wrong now and was not before, and which files are in order again."""
+def wrong(
+    before: Iterable[Verdict], after: Iterable[Verdict], files: Iterable[File]
+) -> Iterator[Notice]:
+    """Yield what is wrong now and was not before, and which of `files` are in order again."""
     old, new = _complaints(before), _complaints(after)
     for file, complaints in new.items():
         known = old.get(file, {})
         yield from (Notice(text, False) for text in complaints if text not in known)
-    for file in old:
-        if file not in new:
-            yield Notice(f"{file}: in order again", is_good=True)
+    for name in (file.name for file in files):
+        if name in old and name not in new:
+            yield Notice(f"{name}: in order again", is_good=True)
 
 
 def _complaints(verdicts: Iterable[Verdict]) -> Mapping[str, Mapping[str, None]]:

@@ -26,6 +26,8 @@ def is_free(host: str, port: int) -> bool:
         if exc.errno in (errno.EADDRINUSE, errno.EACCES):
             return False
         raise NoFreePort(f"{host} is no address of this machine to listen on") from exc
+    except UnicodeError as exc:
+        raise NoFreePort(f"{host} is no host") from exc
     return True
 
 

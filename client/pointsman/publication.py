@@ -48,7 +48,7 @@ class Publication:
             *self._publish(judgement),
             *([Notice(look.fault, False)] if look.fault and look != before else []),
             *(notices.changed(before.files, look.files) if before else ()),
-            *notices.wrong(self._judgement.verdicts, judgement.verdicts),
+            *notices.wrong(self._judgement.verdicts, judgement.verdicts, look.files),
         ]
         self._judgement = judgement
         return tuple(said)

@@ -1,6 +1,10 @@
-"""Arguments that one might try a tool with, made from the schema of its input."""
+"""Which tool one might try first, and with which arguments."""
 
-from collections.abc import Mapping
+import json
+import shlex
+from collections.abc import Iterable, Mapping
+
+from pointsman.listing import Tool
 
 _BY_TYPE: Mapping[str, object] = {
     "string": "hello",
@@ -23,9 +27,30 @@ _BY_FORMAT = {
 _MAX_DEPTH = 4
 
 
+def call(tools: Iterable[Tool], command: str, url: str | None) -> str | None:
+    """Return a shell command that calls one of `tools`; None where there is none.
+
+    A tool that says it only reads comes first, then the one that asks for the least. `url` is
+    named where the command needs it.
+    """
+    choices = [_choice(tool) for tool in tools]
+    if not choices:
+        return None
+    address = f" --url {shlex.quote(url)}" if url else ""
+    return f"{command} call {min(choices)[-1]}{address}"
+
+
 def arguments(schema: object) -> dict[str, object]:
     """Return a value for each required property: the schema's own example where it gives one."""
     return _object(schema, schema, _MAX_DEPTH)
+
+
+def _choice(tool: Tool) -> tuple[bool, int, str]:
+    proposed = arguments(tool.input_schema)
+    words = [shlex.quote(tool.name)]
+    if proposed:
+        words.append(shlex.quote(json.dumps(proposed, ensure_ascii=False)))
+    return not tool.only_reads, len(proposed), " ".join(words)
 
 
 def _object(schema: object, root: object, depth: int) -> dict[str, object]:

@@ -284,6 +284,16 @@ def test_json_tells_programs_the_same(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize("text", ["", "# nothing\n---\n"], ids=["empty", "a comment"])
+def test_nothing_to_judge_is_no_success(tmp_path: Path, text: str) -> None:
+    (tmp_path / "server.yaml").write_text(text)
+
+    result = run("check", tmp_path)
+
+    assert result.exit_code == 1
+    assert result.stderr == f"Error: no resource is in {tmp_path}\n"
+
+
 @pytest.mark.parametrize("arguments", [[], ["nowhere.yaml"]], ids=["no file", "no such file"])
 def test_a_call_without_a_file_is_a_usage_error(arguments: list[str]) -> None:
     assert run("check", *arguments).exit_code == 2

@@ -29,6 +29,19 @@ def test_a_value_is_read_as_kubectl_reads_it() -> None:
     assert _typed(read["spec"]) == _typed(_by_kubectl(text)["spec"])
 
 
+def test_json_that_is_indented_by_tabs_is_read_as_kubectl_reads_it() -> None:
+    text = (
+        '{\n\t"apiVersion": "v1",\n\t"kind": "Anything",\n\t"metadata": {"name": "x"},\n'
+        '\t"spec": {\n\t\t"a":\t["\\t", 1.0, true]\n\t}\n}\n'
+    )
+
+    (document,) = documents.read(text.encode())
+
+    assert isinstance(document.value, dict)
+    assert document.value["spec"] == _by_kubectl(text)["spec"]
+    assert document.line_of(("spec", "a")) == 6
+
+
 def test_anchors_and_merged_keys_are_unfolded_as_kubectl_unfolds_them() -> None:
     text = (
         "apiVersion: v1\nkind: Anything\nmetadata: {name: x}\n"
@@ -46,6 +59,7 @@ def test_anchors_and_merged_keys_are_unfolded_as_kubectl_unfolds_them() -> None:
     [
         pytest.param("a: 1\nb: 2\na: 3\n", 3, "the key a is there twice", id="a key twice"),
         pytest.param("a: [1,\nb", 2, "not YAML: expected ',' or ']'", id="an open bracket"),
+        pytest.param("{a:\n\tb}", 2, "not YAML: found character '\\t'", id="a tab in braces"),
         pytest.param("a:\n\t- b", 2, "not YAML: found character '\\t'", id="a tab"),
         pytest.param("a: b: c", 1, "not YAML: mapping values", id="a colon too many"),
         pytest.param("a: *b", 1, "not YAML: found undefined alias", id="an alias of nothing"),

@@ -9,7 +9,7 @@ from pointsman.envelope import NoAnswer, Refused
 
 
 def test_a_call_repeats_itself_in_its_headers() -> None:
-    question = envelope.call_tool("1.2", "a.b", '{"x":1.0}')
+    question = envelope.call_tool("1.2", "a.b", b'{"x":1.0}')
 
     assert dict(question.headers) == {
         "Content-Type": "application/json",
@@ -39,7 +39,7 @@ def test_a_call_repeats_itself_in_its_headers() -> None:
     ],
 )
 def test_a_name_in_a_header_survives_it(name: str, spelled: str) -> None:
-    assert dict(envelope.call_tool("1", name, "{}").headers)["Mcp-Name"] == spelled
+    assert dict(envelope.call_tool("1", name, b"{}").headers)["Mcp-Name"] == spelled
 
 
 def test_the_next_page_is_asked_for_by_its_cursor() -> None:
@@ -65,7 +65,7 @@ def test_the_next_page_is_asked_for_by_its_cursor() -> None:
     ],
 )
 def test_a_result_is_taken_out_as_it_is_spelled(kind: str, body: str) -> None:
-    assert envelope.result(200, kind, body.encode()) == '{"a":1.0}'
+    assert envelope.result(200, kind, body.encode()) == b'{"a":1.0}'
 
 
 def test_an_error_is_raised_with_its_code_whatever_the_status() -> None:
@@ -78,9 +78,49 @@ def test_an_error_is_raised_with_its_code_whatever_the_status() -> None:
 
 
 @pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        pytest.param("", "no", id="nothing"),
+        pytest.param(',"data":{"reason":"suspended"}', "no: suspended", id="a reason"),
+        pytest.param(',"data":["suspended"]', "no", id="a list"),
+    ],
+)
+def test_an_error_is_told_with_the_reason_that_it_gives(data: str, said: str) -> None:
+    body = f'{{"id":1,"error":{{"code":-32602,"message":"no"{data}}}}}'
+
+    with pytest.raises(Refused) as caught:
+        envelope.result(200, "application/json", body.encode())
+
+    assert caught.value.message == said
+
+
+@pytest.mark.parametrize(
     "body",
-    [b"", b"[]", b"{", b"\xff", b'{"jsonrpc":"2.0"}', b'{"error":5}', b'{"a":1}{"a":1}'],
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"[]", id="a list"),
+        pytest.param(b"{", id="an object cut off"),
+        pytest.param(b"\xff", id="bytes that are not UTF-8"),
+        pytest.param(b'{"jsonrpc":"2.0"}', id="neither result nor error"),
+        pytest.param(b'{"error":5}', id="an error that is none"),
+        pytest.param(b'{"result":5}', id="a result that is no object"),
+        pytest.param(b'{"result":{"a":1,"a":2}}', id="a result with a member twice"),
+        pytest.param(b'{"a":1}{"a":1}', id="two objects"),
+        pytest.param(b'{"result":' + b"[" * 9999, id="a deep answer"),
+    ],
 )
 def test_anything_else_is_no_answer(body: bytes) -> None:
     with pytest.raises(NoAnswer, match="HTTP 200, application/json, but no MCP answer"):
         envelope.result(200, "application/json", body)
+
+
+@pytest.mark.parametrize(
+    ("raw", "meant"),
+    [
+        pytest.param(b'{"a":[1.0,"\\ud83d"]}', {"a": [1.0, "\ud83d"]}, id="a value"),
+        pytest.param(None, None, id="nothing"),
+        pytest.param(b"9" * 5000, None, id="a number of more digits than can be read"),
+    ],
+)
+def test_a_part_means_what_it_spells(raw: bytes | None, meant: object) -> None:
+    assert envelope.meaning(raw) == meant

@@ -134,6 +134,7 @@ async def test_a_mistake_costs_its_own_server_alone(folder: Path, sdk1_server: P
 
         started.put("two.yaml", good("two", sdk1_server.url))
         await started.lists(*of("one", "two"))
+        await started.says(f"{folder}/two.yaml: in order again")
 
     assert f"{folder}/two.yaml:7: two: InvalidSpec: spec.allowedTool is no field" in said
 

@@ -1,11 +1,11 @@
-"""Which changes of a report are told, and how."""
+"""How a report is shown, and which of its changes are told."""
 
 from typing import Any
 
 import pytest
 
 from pointsman import news
-from pointsman.news import News
+from pointsman.notices import Notice
 from pointsman_contract.report import ExposedTool, Report, ServerReport, State
 
 
@@ -27,6 +27,7 @@ def report(*servers: ServerReport, fault: str | None = None) -> Report:
     return Report(instance="i", started_at="now", catalogue="c", fault=fault, servers=servers)
 
 
+PENDING = server(state=State.PENDING, reason="Pending", message="not listed yet")
 DOWN = server(state=State.SKIPPED, reason="Unreachable", message="nothing listens")
 
 
@@ -36,16 +37,29 @@ DOWN = server(state=State.SKIPPED, reason="Unreachable", message="nothing listen
         pytest.param(
             report(),
             report(server(tools=tools("x", "y"))),
-            [News("a: 2 tools (new: a.x, a.y)", is_good=True)],
+            [Notice("a: 2 tools (new: a.x, a.y)", is_good=True)],
             id="a server that comes",
         ),
+        pytest.param(report(), report(PENDING), [], id="a server that is not listed yet"),
         pytest.param(
-            report(server()), report(), [News("a: gone", is_good=True)], id="a server that goes"
+            report(PENDING),
+            report(server(tools=tools("x"))),
+            [Notice("a: 1 tool (new: a.x)", is_good=True)],
+            id="a server that has been listed",
+        ),
+        pytest.param(
+            report(server(tools=tools("x"))),
+            report(PENDING),
+            [Notice("a: Pending: not listed yet (gone: a.x)", is_good=False)],
+            id="a server that is listed anew",
+        ),
+        pytest.param(
+            report(server()), report(), [Notice("a: gone", is_good=True)], id="a server that goes"
         ),
         pytest.param(
             report(server(tools=tools("x"))),
             report(DOWN),
-            [News("a: Unreachable: nothing listens (gone: a.x)", is_good=False)],
+            [Notice("a: Unreachable: nothing listens (gone: a.x)", is_good=False)],
             id="a server that fails",
         ),
         pytest.param(
@@ -53,20 +67,20 @@ DOWN = server(state=State.SKIPPED, reason="Unreachable", message="nothing listen
             report(
                 server(state=State.STALE, tools=tools("x"), reason="Timeout", message="no answer")
             ),
-            [News("a: 1 tool as last listed, Timeout: no answer", is_good=False)],
+            [Notice("a: 1 tool as last listed, Timeout: no answer", is_good=False)],
             id="a server that is stale",
         ),
         pytest.param(
             report(server(tools=tools("x"))),
             report(server(tools=tools("x", digest="sha256:1"))),
-            [News("a: 1 tool (changed: a.x)", is_good=True)],
+            [Notice("a: 1 tool (changed: a.x)", is_good=True)],
             id="a tool that is another",
         ),
         pytest.param(
             report(server(tools=tools(*"abcdefghij"))),
             report(server()),
             [
-                News(
+                Notice(
                     "a: 0 tools (gone: a.a, a.b, a.c, a.d, a.e, a.f, a.g, a.h and 2 more)",
                     is_good=True,
                 )
@@ -76,7 +90,7 @@ DOWN = server(state=State.SKIPPED, reason="Unreachable", message="nothing listen
         pytest.param(
             report(server()),
             report(server(), fault="the folder is empty"),
-            [News("the folder is empty", is_good=False)],
+            [Notice("the folder is empty", is_good=False)],
             id="a directory that is held",
         ),
         pytest.param(
@@ -87,5 +101,25 @@ DOWN = server(state=State.SKIPPED, reason="Unreachable", message="nothing listen
         ),
     ],
 )
-def test_what_changed_is_told_in_a_line(old: Report, new: Report, told: list[News]) -> None:
+def test_what_changed_is_told_in_a_line(old: Report, new: Report, told: list[Notice]) -> None:
     assert list(news.since(old, new)) == told
+
+
+@pytest.mark.parametrize(("names", "listed"), [(None, "a.x"), ("dotted", "a.x"), ("safe", "a__x")])
+def test_a_table_shows_the_form_of_names_that_is_listed(names: str | None, listed: str) -> None:
+    ((_, _, _, (shown, _), _),) = news.rows(report(server(tools=tools("x"))), names)
+
+    assert shown == listed
+
+
+def test_a_table_shows_why_a_server_is_left_out() -> None:
+    ((*_, reason),) = news.rows(report(DOWN), None)
+
+    assert reason == ("Unreachable: nothing listens", "red")
+
+
+def test_a_table_counts_the_tools_that_are_too_many_to_name() -> None:
+    many = tools(*(str(number) for number in range(news.TOOLS_SHOWN + 5)))
+    ((_, _, _, (shown, _), _),) = news.rows(report(server(tools=many)), None)
+
+    assert shown.splitlines()[news.TOOLS_SHOWN :] == ["and 5 more"]

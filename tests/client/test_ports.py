@@ -35,7 +35,14 @@ def test_behind_the_last_port_comes_none() -> None:
         ports.first_free("127.0.0.1", 65535)
 
 
-@pytest.mark.parametrize("host", ["192.0.2.1", "no.such.host.invalid"])
-def test_an_address_of_another_machine_is_refused(host: str) -> None:
-    with pytest.raises(NoFreePort, match="no address of this machine"):
+@pytest.mark.parametrize(
+    ("host", "said"),
+    [
+        pytest.param("192.0.2.1", "no address of this machine", id="another machine's"),
+        pytest.param("fe80::1%nowhere", "no address of this machine", id="no interface's"),
+        pytest.param("a" * 64, "is no host", id="longer than a label may be"),
+    ],
+)
+def test_an_address_that_is_not_here_is_refused(host: str, said: str) -> None:
+    with pytest.raises(NoFreePort, match=said):
         ports.is_free(host, 8080)

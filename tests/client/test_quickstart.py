@@ -134,6 +134,16 @@ def test_make_names_every_command_and_none_is_a_file() -> None:
     assert [line.split()[1] for line in listed.stdout.splitlines()] == TARGETS
 
 
+def test_the_fast_tests_that_make_check_names_are_there() -> None:
+    planned = subprocess.run(
+        ["make", "--dry-run", "check"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    named = re.findall(r"tests/\w+/test_\w+\.py", planned.stdout)
+
+    assert named != []
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
 def test_ci_runs_the_test_command_and_nothing_else(tmp_path: Path) -> None:
     make = tmp_path / "make"
     make.write_text(f'#!/bin/sh\necho "$PWD $@" >> {tmp_path}/calls\n')

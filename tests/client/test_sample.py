@@ -1,4 +1,4 @@
-"""Which arguments are proposed for trying a tool."""
+"""Which call is proposed for a first try."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import jsonschema  # type: ignore[import-untyped] # it has no types
 import pytest
 
 from pointsman import sample
+from pointsman.listing import Tool
 
 
 def one(property_schema: Any, **more: Any) -> dict[str, Any]:
@@ -59,3 +60,41 @@ def test_an_optional_argument_is_left_out() -> None:
 )
 def test_a_schema_that_is_none_proposes_no_more_than_a_text(schema: object) -> None:
     assert set(sample.arguments(schema).values()) <= {"hello"}
+
+
+def tool(name: str, *required: str, only_reads: bool = False) -> Tool:
+    schema = {"type": "object", "required": list(required)}
+    return Tool(b"{}", name, None, "", only_reads, schema)
+
+
+@pytest.mark.parametrize(
+    ("tools", "command"),
+    [
+        pytest.param([], None, id="no tool"),
+        pytest.param([tool("a.b")], "pointsman call a.b", id="a tool that asks for nothing"),
+        pytest.param(
+            [tool("a.b", "it")],
+            """pointsman call a.b '{"it": "hello"}'""",
+            id="a tool that asks for something",
+        ),
+        pytest.param(
+            [tool("a", "x", "y"), tool("c", "x"), tool("b", "x")],
+            """pointsman call b '{"x": "hello"}'""",
+            id="the tool that asks for the least, by name",
+        ),
+        pytest.param(
+            [tool("a"), tool("b", "x", only_reads=True)],
+            """pointsman call b '{"x": "hello"}'""",
+            id="a tool that only reads before all others",
+        ),
+        pytest.param([tool("it's; ls")], "pointsman call 'it'\"'\"'s; ls'", id="a hostile name"),
+    ],
+)
+def test_the_call_to_try_is_a_shell_command(tools: list[Tool], command: str | None) -> None:
+    assert sample.call(tools, "pointsman", None) == command
+
+
+def test_the_call_to_try_names_an_address_that_is_not_the_usual_one() -> None:
+    assert sample.call([tool("a.b")], "p", "http://x/mcp?a&b") == (
+        "p call a.b --url 'http://x/mcp?a&b'"
+    )

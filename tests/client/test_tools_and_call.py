@@ -2,6 +2,8 @@
 
 import asyncio
 import json
+import ssl
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -40,6 +42,21 @@ def empty_directory(tmp_path: Path) -> Path:
 def empty_url(empty_directory: Path) -> Iterator[str]:
     with stack.router(empty_directory) as (_, address, _):
         yield address
+
+
+@pytest.fixture
+def self_signed(tmp_path: Path) -> ssl.SSLContext:
+    """What a server speaks TLS with whose certificate nobody has signed."""
+    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
+    made = "req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost"
+    subprocess.run(
+        ["openssl", *made.split(), "-keyout", key, "-out", certificate],
+        check=True,
+        capture_output=True,
+    )
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    return context
 
 
 async def asked(*arguments: str) -> Result:
@@ -169,6 +186,7 @@ async def test_arguments_and_results_keep_their_spelling(
         pytest.param('{"a": NaN}', "the arguments are no JSON", id="not a number"),
         pytest.param("[1]", "the arguments must be a JSON object", id="a list"),
         pytest.param("@nowhere.json", "@nowhere.json: cannot be read", id="no such file"),
+        pytest.param('{"a": "' + "\udcff" + '"}', "the arguments are no JSON", id="half a pair"),
         pytest.param("\udcff", "the arguments are no JSON", id="bytes that are not UTF-8"),
     ],
 )
@@ -177,6 +195,13 @@ def test_what_are_no_arguments_is_a_usage_error(arguments: str, said: str) -> No
 
     assert result.exit_code == 2
     assert said in result.stderr
+
+
+def test_a_name_that_cannot_be_sent_is_a_usage_error() -> None:
+    result = run("call", "a.\udcff")
+
+    assert result.exit_code == 2
+    assert "the name is not UTF-8" in result.stderr
 
 
 @pytest.mark.parametrize(
@@ -231,6 +256,14 @@ def test_where_nothing_listens_the_address_and_a_way_out_are_named() -> None:
             id="a cursor without end",
         ),
         pytest.param(behaviours.results_in({}), "a list without tools", id="no tools"),
+        pytest.param(
+            behaviours.results_in({"tools": [{"title": "x"}]}),
+            "a list without tools",
+            id="a tool without a name",
+        ),
+        pytest.param(
+            behaviours.errs(-32601, "\x1b[31mno\x07"), "·[31mno· (-32601)", id="a foreign text"
+        ),
     ],
 )
 async def test_what_is_no_router_is_told_in_a_sentence(behaviour: Behaviour, said: str) -> None:
@@ -239,6 +272,39 @@ async def test_what_is_no_router_is_told_in_a_sentence(behaviour: Behaviour, sai
 
     assert result.exit_code == 1
     assert said in result.stderr
+
+
+async def test_https_toward_what_speaks_no_tls_is_told() -> None:
+    def answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.write(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n")
+        writer.close()
+
+    async with await asyncio.start_server(answer, ports.LOOPBACK, 0) as server:
+        result = await asked("tools", _https(server))
+
+    assert result.exit_code == 1
+    assert "it does not speak TLS: is it http:// instead?" in result.stderr
+
+
+async def test_a_certificate_that_is_not_trusted_is_told(
+    self_signed: ssl.SSLContext,
+) -> None:
+    def close(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        writer.close()
+
+    async with await asyncio.start_server(close, ports.LOOPBACK, 0, ssl=self_signed) as server:
+        result = await asked("tools", _https(server))
+
+    assert result.exit_code == 1
+    assert "its certificate is not trusted here" in result.stderr
+
+
+async def test_a_result_that_is_none_is_told_in_a_sentence() -> None:
+    async with RawUpstream(behaviours.responds(200, b'{"result":5}', "application/json")) as server:
+        result = await asked("call", "a.b", "--url", server.url())
+
+    assert result.exit_code == 1
+    assert "HTTP 200, application/json, but no MCP answer" in result.stderr
 
 
 async def test_an_answer_in_a_stream_is_read_like_any_other() -> None:
@@ -273,8 +339,12 @@ async def test_a_suspended_server_names_its_tools_no_more(directory: Path, url: 
     result = await asked("call", "fixture.add", "--url", url)
 
     assert result.exit_code == 1
-    assert "Unknown tool: fixture.add" in result.stderr
+    assert result.stderr == "Error: Unknown tool: fixture.add: suspended (-32602)\n"
 
 
 async def _lists(url: str, name: str, *, present: bool = True) -> bool:
     return (name in (await asked("tools", url)).output) is present
+
+
+def _https(server: asyncio.Server) -> str:
+    return f"https://{ports.LOOPBACK}:{server.sockets[0].getsockname()[1]}/mcp"

@@ -1,8 +1,10 @@
 """Rules of the house that an import graph cannot see."""
 
 import ast
+import re
 import subprocess
 import sys
+import tomllib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +19,7 @@ PACKAGES = {
     "pointsman_mirror": ROOT / "router/pointsman_mirror",
     "pointsman": ROOT / "client/pointsman",
 }
+PROGRAM_PARTS = {"__init__", "__main__", "__pycache__"}
 MODULES = sorted(path for folder in PACKAGES.values() for path in folder.rglob("*.py"))
 MODULE_MAX_LINES = 300
 VAGUE_NAMES = {"base", "common", "helpers", "manager", "misc", "utils"}
@@ -116,6 +119,55 @@ def test_the_command_line_uses_only_the_pure_middle_of_the_programs() -> None:
     }
 
     assert used <= CLIENT_MAY_USE
+
+
+def test_the_map_in_the_readme_names_every_room_once() -> None:
+    there = Counter(
+        f"{package}.{path.stem}"
+        for package, folder in PACKAGES.items()
+        for path in folder.iterdir()
+        if path.suffix in {"", ".py"} and path.stem not in PROGRAM_PARTS
+    )
+
+    assert Counter(room for room, _ in _map()) == there
+
+
+def test_every_invariant_names_tests_that_are_there() -> None:
+    section = (ROOT / "CONTRIBUTING.md").read_text().partition("## Invariants\n")[2]
+    invariants = re.split(r"^\d+\. ", section.partition("\n## ")[0], flags=re.MULTILINE)[1:]
+    named = [re.findall(r"`(test_\w+)`", invariant) for invariant in invariants]
+    tests = {
+        node.name
+        for path in (ROOT / "tests").rglob("test_*.py")
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+
+    assert len(invariants) == 10
+    assert all(named)
+    assert {name for names in named for name in names} - tests == set()
+
+
+def test_the_rooms_that_the_map_calls_pure_are_those_fenced_as_pure() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    (fenced,) = [each for each in contracts["contracts"] if each["id"] == "pure"]
+    rooms = {room for room in fenced["source_modules"] if room.count(".") == 1}
+    pure = {room for room, mark in _map() if mark == "pure"}
+
+    # All of the contract is pure, by a fence of its own.
+    assert {room for room in pure if not room.startswith("pointsman_contract.")} == rooms
+
+
+def _map() -> Iterator[tuple[str, str]]:
+    """Yield each room in the README's table, and how it is marked."""
+    package = ""
+    table = (ROOT / "README.md").read_text().partition("## The rooms\n")[2].partition("\n## ")[0]
+    for line in table.splitlines():
+        if found := re.match(r"\| \*\*\w+/(\w+)\*\* \|", line):
+            package = found[1]
+        elif package and line.startswith("| `"):
+            _, rooms, _, mark, _ = (cell.strip() for cell in line.split("|"))
+            yield from ((f"{package}.{room}", mark) for room in re.findall(r"`(\w+)/?`", rooms))
 
 
 def _environment_reads(tree: ast.AST) -> Iterator[str]:
