@@ -122,17 +122,17 @@ class _Run:
         )
 
     async def _deletion(self, api: ClusterApi, body: Body) -> float:
+        begun_s = time.perf_counter()
         await api.delete(CONFIG_MAP, body["metadata"]["name"], self.release)
-        return await self._repaired(api, body)
+        return await self._repaired(api, body, begun_s)
 
     async def _edit(self, api: ClusterApi, body: Body) -> float:
         spoilt = {"data": {"meta.json": "{}", "stranger": "x"}}
-        await api.patch(CONFIG_MAP, body["metadata"]["name"], spoilt, self.release)
-        return await self._repaired(api, body)
-
-    async def _repaired(self, api: ClusterApi, body: Body) -> float:
         begun_s = time.perf_counter()
+        await api.patch(CONFIG_MAP, body["metadata"]["name"], spoilt, self.release)
+        return await self._repaired(api, body, begun_s)
 
+    async def _repaired(self, api: ClusterApi, body: Body, begun_s: float) -> float:
         async def is_right() -> bool:
             found = await api.find(CONFIG_MAP, body["metadata"]["name"], self.release)
             return found is not None and found["data"] == body["data"]

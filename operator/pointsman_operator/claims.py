@@ -21,6 +21,8 @@ class Claims:
         self._rulings: dict[str, Ruling] = {}
         self._written: dict[str, Claim] = {}
         self._unwritten: set[str] = set()
+        self.decisions = 0
+        """How often anything was decided otherwise than before."""
 
     def begin(self, register: Register, servers: Iterable[Server], *, now: datetime) -> set[str]:
         """Start again from what the register holds; return the servers to look at again."""
@@ -68,6 +70,11 @@ class Claims:
         return written is not None and written.server == server.id
 
     @property
+    def waiting(self) -> set[str]:
+        """The servers of whose prefixes the register does not hold what it is to hold."""
+        return self._whose(self._unwritten)
+
+    @property
     def deadline(self) -> datetime | None:
         """When the next grace time ends."""
         ends = (ruling.until for ruling in self._rulings.values() if ruling.until is not None)
@@ -109,6 +116,8 @@ class Claims:
     def _rule(self, prefix: str, claim: Claim | None, now: datetime) -> None:
         wanting = [self._servers[server_id] for server_id in self._wanting.get(prefix, ())]
         ruling = arbitration.rule(wanting, claim, now=now, grace=self._grace)
+        if ruling != self._rulings.get(prefix, _NOBODY):
+            self.decisions += 1
         if ruling == _NOBODY:
             self._rulings.pop(prefix, None)
             self._wanting.pop(prefix, None)

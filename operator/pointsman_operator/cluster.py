@@ -3,9 +3,9 @@
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Generic, TypeVar, cast
 
 import aiohttp
 from kubernetes.aio import client, config
@@ -23,8 +23,8 @@ _APPLY = "application/apply-patch+yaml; charset=utf-8"
 _MERGE = "application/merge-patch+json"
 _JSON = "application/json"
 
-# A page of resources at their largest is still a few tens of MiB, and 5,000 are ten requests.
-PAGE_SIZE = 500
+# Of the largest resources a page is some 50 MiB in memory, and 5,000 are fifty requests.
+PAGE_SIZE = 100
 # Nothing that is asked for takes the API server long; a silent one is a fault.
 REQUEST_TIMEOUT_S = 30.0
 # Projected tokens live for an hour and are rotated well before: a minute's delay is never late.
@@ -63,11 +63,15 @@ async def _in_file(path: str) -> Access:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """All objects of a kind."""
+_Sight = TypeVar("_Sight")
+Read = Callable[[JSON], _Sight | None]
 
-    items: tuple[JSON, ...]
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[_Sight]):
+    """All objects of a kind, as they were read."""
+
+    items: tuple[_Sight, ...]
     version: int
     """When this was so: nothing in it is older than this resourceVersion."""
 
@@ -95,22 +99,26 @@ class Cluster:
         if self._client is not None:
             await self._client.close()  # type: ignore[no-untyped-call]  # the library's
 
-    async def list_resources(self) -> Listing:
-        """Return every McpServer that is watched; raises NotFound where the kind is unknown."""
+    async def list_resources(self, read: Read[_Sight]) -> Listing[_Sight]:
+        """Return every McpServer that is watched; raises NotFound where the kind is unknown.
+
+        Bodies are read page by page, and only what `read` makes of them is kept.
+        """
         paths = self._lists or [f"{_RESOURCES}/{labels.PLURAL}"]
-        listings = [await self._list(path) for path in paths]
+        listings = [await self._list(path, read) for path in paths]
         return Listing(
             tuple(item for listing in listings for item in listing.items),
             min(listing.version for listing in listings),
         )
 
-    async def list_config_maps(self) -> Listing:
+    async def list_config_maps(self, read: Read[_Sight]) -> Listing[_Sight]:
         """Return every ConfigMap that has our label."""
-        return await self._list(self._config_maps, labelSelector=labels.SELECTOR)
+        return await self._list(self._config_maps, read, labelSelector=labels.SELECTOR)
 
     async def find_config_map(self, name: str) -> JSON | None:
         """Return the ConfigMap of that name, whosever it is."""
-        listing = await self._list(self._config_maps, fieldSelector=f"metadata.name={name}")
+        named = f"metadata.name={name}"
+        listing = await self._list(self._config_maps, lambda body: body, fieldSelector=named)
         return next(iter(listing.items), None)
 
     async def create_config_map(self, body: JSON) -> JSON:
@@ -145,19 +153,22 @@ class Cluster:
         path = f"{_RESOURCES}/namespaces/{namespace}/{labels.PLURAL}/{name}/status"
         return await self._ask("PATCH", path, body, _APPLY)
 
-    async def _list(self, path: str, **query: str) -> Listing:
+    async def _list(self, path: str, read: Read[_Sight], **query: str) -> Listing[_Sight]:
         for _ in range(LIST_ATTEMPTS - 1):
             try:
-                return await self._list_once(path, query)
+                return await self._list_once(path, read, query)
             except apierrors.Gone:
                 continue
-        return await self._list_once(path, query)
+        return await self._list_once(path, read, query)
 
-    async def _list_once(self, path: str, query: Mapping[str, str]) -> Listing:
-        items: list[JSON] = []
+    async def _list_once(
+        self, path: str, read: Read[_Sight], query: Mapping[str, str]
+    ) -> Listing[_Sight]:
+        items: list[_Sight] = []
         version = 0
         async for page in self._pages(path, query):
-            items.extend(_mappings(page.get("items")))
+            sights = (read(body) for body in _mappings(page.get("items")))
+            items.extend(sight for sight in sights if sight is not None)
             metadata = page.get("metadata")
             if not version and isinstance(metadata, Mapping):
                 version = int(metadata.get("resourceVersion") or 0)

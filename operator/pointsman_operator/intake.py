@@ -71,7 +71,11 @@ class Intake:
         """Take what the API server lists; everything is looked at again."""
         store = self._store
         unlabelled = {m.name for m in store.config_maps.values() if not m.is_labelled}
-        store.end_resource_list({r.config_map: r for r in resources}, resources_version)
+        servers = {key: r.identity.id for key in store.resources if (r := store.resources.get(key))}
+        listed = {resource.config_map: resource for resource in resources}
+        for key in store.end_resource_list(listed, resources_version):
+            known = store.resources.get(key)
+            self._claim(known.identity.id if known is not None else servers[key], known)
         gone = store.config_maps.end_list({m.name: m for m in config_maps}, config_maps_version)
         store.doubtful.update(unlabelled & gone)
 
@@ -82,7 +86,8 @@ class Intake:
             for resource in self._store.resources.values()
             if isinstance(resource.wish, Server)
         ]
-        self._follow(self._claims.begin(register, servers, now=self._clock()))
+        self.look_again(self._claims.begin(register, servers, now=self._clock()))
+        self._write_register()
 
     def everything(self) -> None:
         """Have every key looked at."""
@@ -101,19 +106,22 @@ class Intake:
             if concerned is not None and self._store.resources.get(concerned) is not None:
                 self._due(concerned)
 
-    def prefixes_changed(self, servers: Iterable[str]) -> None:
-        """Have the servers looked at whose standing changed, and the register with them."""
-        self._follow(servers)
+    def look_again(self, servers: Iterable[str]) -> None:
+        """Have the servers looked at whose standing changed."""
+        for server in servers:
+            if (key := _key(server)) is not None:
+                self._due(key)
 
     def _claim(self, server_id: str, resource: Resource | None) -> None:
         wish = resource.wish if resource is not None else None
         server = wish if isinstance(wish, Server) else None
-        self._follow(self._claims.see(server_id, server, now=self._clock()))
+        decisions = self._claims.decisions
+        self.look_again(self._claims.see(server_id, server, now=self._clock()))
+        # A register that could not be written is not hurried by what has nothing to do with it.
+        if self._claims.decisions != decisions:
+            self._write_register()
 
-    def _follow(self, servers: Iterable[str]) -> None:
-        for server in servers:
-            if (key := _key(server)) is not None:
-                self._due(key)
+    def _write_register(self) -> None:
         if not self._claims.is_register_right:
             self._queue.wake(REGISTER, self._queue.now_s())
 

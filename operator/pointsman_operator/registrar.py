@@ -59,7 +59,8 @@ class Registrar:
             logs.say(self._logger, logging.ERROR, "the register is spoilt", fault=str(exc))
             found = None
         if found is None:
-            self._intake.prefixes_changed(self._claims.wrote({}))
+            self._claims.wrote({})
+            self._queue.wake(REGISTER, self._queue.now_s())
         elif found != self._last_read:
             self._last_read = found
             self._intake.arbitrate(found)
@@ -67,7 +68,7 @@ class Registrar:
     async def keep(self) -> bool:
         """Write the register if it is not as it is to be; say whether it was not."""
         now = self._clock()
-        self._intake.prefixes_changed(self._claims.end_grace(now=now))
+        self._intake.look_again(self._claims.end_grace(now=now))
         written = not self._claims.is_register_right
         if written:
             await self._write(self._claims.register)
@@ -85,10 +86,11 @@ class Registrar:
             raise
         except ApiError as exc:
             self.failure = exc
+            self._intake.look_again(self._claims.waiting)
             raise
         self.failure = None
         self._last_read = claims
-        self._intake.prefixes_changed(self._claims.wrote(claims))
+        self._intake.look_again(self._claims.wrote(claims))
 
     async def _read(self) -> Register | None:
         body = await self._cluster.find_config_map(labels.REGISTER_NAME)

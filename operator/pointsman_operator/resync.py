@@ -3,8 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Iterable
-from contextlib import suppress
+from collections.abc import Callable
 from typing import TypeVar
 
 from pointsman_operator import logs, seen
@@ -81,13 +80,10 @@ class Resync:
         store = self._store
         store.resources.begin_list()
         store.config_maps.begin_list()
-        resources = await self._cluster.list_resources()
-        config_maps = await self._cluster.list_config_maps()
+        resources = await self._cluster.list_resources(_known(seen.resource))
+        config_maps = await self._cluster.list_config_maps(_known(seen.config_map))
         self._intake.listed(
-            _seen(resources.items, seen.resource),
-            resources.version,
-            _seen(config_maps.items, seen.config_map),
-            config_maps.version,
+            resources.items, resources.version, config_maps.items, config_maps.version
         )
 
     def _finish(self) -> None:
@@ -110,9 +106,11 @@ class Resync:
 _Sight = TypeVar("_Sight")
 
 
-def _seen(items: Iterable[JSON], read: Callable[[JSON], _Sight]) -> list[_Sight]:
-    sights = []
-    for item in items:
-        with suppress(Unrecognisable):
-            sights.append(read(item))
-    return sights
+def _known(read: Callable[[JSON], _Sight]) -> Callable[[JSON], _Sight | None]:
+    def sight(body: JSON) -> _Sight | None:
+        try:
+            return read(body)
+        except Unrecognisable:
+            return None
+
+    return sight

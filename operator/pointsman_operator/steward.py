@@ -101,10 +101,9 @@ class Steward:
             await self._look(key)
         situation = self._situation(key)
         if not self._may_publish(situation):
-            if means.registrar.failure is None:
-                return Outcome.DEFERRED
-            await self._tell(situation, means.registrar.failure)
-            return Outcome.WRITTEN
+            if means.registrar.failure is not None:
+                await self._tell(situation, means.registrar.failure)
+            return Outcome.DEFERRED
         plan = reconcile.plan(situation)
         if plan.write is not None:
             if self._has_to_wait(key, plan.write):

@@ -72,7 +72,7 @@ class Sights(Generic[_Sight]):
         for key in news:
             del self._known[key]
         for key, sight in listed.items():
-            if lost.get(key, 0) <= sight.version and self.put(key, sight):
+            if lost.get(key, 0) < sight.version and self.put(key, sight):
                 news.add(key)
         return news
 

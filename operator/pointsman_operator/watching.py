@@ -23,7 +23,8 @@ LOGIN_MAX_AGE = timedelta(minutes=5)
 BACKOFFS_S = (0.5, 1.0, 2.0, 3.0, 5.0, 8.0)
 CONNECT_TIMEOUT_S = 5.0
 REQUEST_TIMEOUT_S = 60.0
-PAGE_SIZE = 500
+# Of the largest resources a page is some 50 MiB in memory, and 5,000 are fifty requests.
+PAGE_SIZE = 100
 # How long the framework keeps a task for an object of which nothing is heard.
 IDLE_S = 1.0
 

@@ -58,7 +58,8 @@ class WorkQueue:
     def failed(self, key: str, *, not_before_s: float | None = None) -> float:
         """Have `key` looked at again later than after its last failure; return the delay (s).
 
-        Nothing brings it back earlier than `not_before_s`; without it a change does.
+        Whatever came while it was worked on waits as long. Nothing brings it back earlier than
+        `not_before_s`; without it a later change does.
         """
         failures = self._failures.setdefault(key, _Failures())
         delay_s = min(BACKOFF_MAX_S, BACKOFF_FIRST_S * 2.0 ** min(failures.count, 16))
@@ -67,7 +68,7 @@ class WorkQueue:
         failures.not_before_s = not_before_s or 0.0
         now_s = self.now_s()
         delay_s = max(delay_s, failures.not_before_s - now_s)
-        self.wake(key, now_s + delay_s)
+        self._set(key, now_s + delay_s)
         return delay_s
 
     def succeeded(self, key: str) -> None:

@@ -142,6 +142,20 @@ async def test_a_success_is_a_new_beginning() -> None:
     assert queue.failed("a") == pytest.approx(workqueue.BACKOFF_FIRST_S)
 
 
+async def test_what_came_during_a_failing_attempt_waits_with_it() -> None:
+    async with working() as work:
+        work.gate.clear()
+        work.queue.put("a")
+        await work.until_begun("a")
+        work.queue.put("a")
+        begin_s = work.queue.now_s()
+        delay_s = work.queue.failed("a")
+        work.gate.set()
+        await work.until_begun("a", "a")
+
+        assert work.queue.now_s() >= begin_s + delay_s - 0.01
+
+
 async def test_a_change_brings_a_failed_key_back_at_once() -> None:
     async with working() as work:
         for _ in range(12):
