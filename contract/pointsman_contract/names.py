@@ -48,12 +48,17 @@ class Names:
 
 def of(prefix: str, tool: str, *, max_length: int = LISTED_MAX_LENGTH) -> Names:
     """Return the names of `tool` behind `prefix`; they depend on nothing else."""
-    dotted = f"{prefix}.{tool}"
+    whole = dotted(prefix, tool)
     return Names(
-        dotted=dotted,
-        listed=_shortened(dotted, dotted, max_length),
-        safe=_shortened(f"{prefix}__{_safe(tool)}", dotted, max_length),
+        dotted=whole,
+        listed=_shortened(whole, whole, max_length),
+        safe=_shortened(f"{prefix}__{_safe(tool)}", whole, max_length),
     )
+
+
+def dotted(prefix: str, tool: str) -> str:
+    """Return the canonical name of `tool` behind `prefix`."""
+    return f"{prefix}.{tool}"
 
 
 def prefix_from(name: str) -> str:

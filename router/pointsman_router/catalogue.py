@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from pointsman_contract import digest
+from pointsman_contract import digest, names
 from pointsman_contract.report import ServerReason, SkippedTool, ToolReason, printable
 from pointsman_router import exposure, listing
 from pointsman_router.exposure import Exposure, Route
@@ -40,12 +40,14 @@ class Catalogue:
     exposures: Mapping[str, Exposure]
     lines: Mapping[Form, tuple[Line, ...]]
     departed: Mapping[str, Departed]
+    withheld: Mapping[str, str]
+    """Every name that only a suspension hides, and of which server; `*` names none."""
     fault: str | None = None
 
 
 def empty() -> Catalogue:
     """Return the catalogue before anything was read: nothing to list, nothing to call."""
-    return Catalogue(digest.revision(()), False, {}, {}, {Form.DOTTED: (), Form.SAFE: ()}, {})
+    return Catalogue(digest.revision(()), False, {}, {}, {Form.DOTTED: (), Form.SAFE: ()}, {}, {})
 
 
 def build(
@@ -87,11 +89,31 @@ def build(
         exposures=MappingProxyType(exposures),
         lines={form: _sorted_lines(exposures.values(), form) for form in (Form.DOTTED, Form.SAFE)},
         departed=_departed(before, registry, routes, now_s),
+        withheld={name: id_ for id_, shown in exposures.items() for name in sorted(shown.withheld)},
         fault=registry.fault,
     )
 
 
+def became(catalogue: Catalogue, name: str, server: str | None = None) -> str | None:
+    """Return what became of the tool whose name leads nowhere: `suspended`, `removed`, or None.
+
+    `server` is the only one, on its own endpoint, where `name` is the tool's own. A suspended
+    server's calls say so on a replica that never listed it, too, for every tool that it names.
+    """
+    if server is not None:
+        meta = catalogue.exposures[server].server.meta
+        if meta is None:
+            return None
+        name = names.dotted(meta.prefix, name)
+    departed = catalogue.departed.get(name)
+    if departed and server in (None, departed.server):
+        return departed.reason
+    withheld_by = catalogue.withheld.get(name)
+    return _SUSPENDED if withheld_by and server in (None, withheld_by) else None
+
+
 _NOTHING = Finding(None, None)
+_SUSPENDED, _REMOVED = "suspended", "removed"
 _Owners = Mapping[str, set[tuple[str, str]]]
 
 
@@ -152,7 +174,7 @@ def _departed(
         if server.skip and server.skip.reason is ServerReason.SUSPENDED
     }
     gone = {
-        name: Departed("removed", route.server, now_s + DEPARTED_S)
+        name: Departed(_REMOVED, route.server, now_s + DEPARTED_S)
         for name, route in before.routes.items()
         if name not in routes
     }
@@ -162,6 +184,6 @@ def _departed(
         if name not in routes and (departed.until_s > now_s or departed.server in suspended)
     ]
     return {
-        name: replace(departed, reason="suspended" if departed.server in suspended else "removed")
+        name: replace(departed, reason=_SUSPENDED if departed.server in suspended else _REMOVED)
         for name, departed in remembered[-DEPARTED_MAX:]
     }

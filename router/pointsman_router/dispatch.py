@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pointsman_contract import rawjson
 from pointsman_router import jsonrpc, listing, refusals
-from pointsman_router.catalogue import Catalogue
+from pointsman_router.catalogue import Catalogue, became
 from pointsman_router.eras import Revision, legacy
 from pointsman_router.exposure import Route
 from pointsman_router.jsonrpc import Notification, Request
@@ -26,6 +26,9 @@ _ONLY_SERVERS_NOTIFY = frozenset(
     )
 )
 _CALL_PARAMS = frozenset(["name", "arguments", "_meta"])
+_PROGRESS = "progressToken"
+# By their first characters: objects, lists and booleans. Some clients write null for none.
+_NEVER_A_TOKEN = frozenset("{[tf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,28 +166,23 @@ def call_tool(catalogue: Catalogue, view: View, request: Request) -> Decision:
         return _echo(arguments)
     route = _routes(catalogue, view).get(name)
     if route is None:
-        departed = catalogue.departed.get(name) if view.server is None else None
-        return refusals.unknown_tool(name, departed.reason if departed else None)
+        return refusals.unknown_tool(name, became(catalogue, name, view.server))
     try:
-        meta = forwarded_meta(params.get("_meta"))
+        meta = rawjson.members(params["_meta"]) if "_meta" in params else {}
     except rawjson.Malformed:
         return refusals.invalid_params("params._meta must be an object with unique members.")
-    return Forward(route, arguments, meta)
+    if rawjson.kind(meta.get(_PROGRESS, b'""')) in _NEVER_A_TOKEN:
+        return refusals.invalid_params("params._meta.progressToken must be a string or a number.")
+    return Forward(route, arguments, forwarded_meta(meta))
 
 
-def forwarded_meta(raw: bytes | None) -> bytes | None:
-    """Return what of an agent's `_meta` an upstream may see; raises Malformed.
+def forwarded_meta(meta: Mapping[str, bytes]) -> bytes | None:
+    """Return what of an agent's `_meta` an upstream may see.
 
     Reserved keys describe the agent's own connection, and its progress token means nothing to
     the upstream; vendors' keys and trace context go on as they came.
     """
-    if raw is None:
-        return None
-    kept = {
-        key: value
-        for key, value in rawjson.members(raw).items()
-        if not is_reserved(key) and key != "progressToken"
-    }
+    kept = {key: value for key, value in meta.items() if not is_reserved(key) and key != _PROGRESS}
     return rawjson.assemble(kept) if kept else None
 
 

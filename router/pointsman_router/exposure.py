@@ -1,6 +1,6 @@
 """What one server shows of its upstream's offer, what it leaves out, and why."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pointsman_contract import names
@@ -55,20 +55,18 @@ class Exposure:
     """The lists' lines of its tools, by the tools' own names."""
     bare: Mapping[str, Route] = field(default_factory=dict)
     """Where its tools' own names lead, on the endpoint of this server alone."""
+    withheld: frozenset[str] = frozenset()
+    """Every name of the tools that a suspended server names, whether it was ever listed or not."""
 
     @property
     def tools(self) -> tuple[ExposedTool, ...]:
         """The tools that agents see: those that at least one form of the common list shows."""
-        return tuple(
-            candidate.exposed
-            for candidate in self.candidates
-            if self.lines[candidate.tool.name].names.keys() - {Form.BARE}
-        )
+        return tuple(candidate.exposed for candidate in self._seen)
 
     @property
     def schema_bytes(self) -> int:
         """How much context its definitions cost."""
-        return sum(candidate.tool.size_bytes for candidate in self.candidates)
+        return sum(candidate.tool.size_bytes for candidate in self._seen)
 
     @property
     def protocol_version(self) -> str | None:
@@ -80,6 +78,14 @@ class Exposure:
         """What the upstream calls itself."""
         return self.finding.offer.server_info if self.finding.offer else None
 
+    @property
+    def _seen(self) -> Iterator[Candidate]:
+        return (
+            candidate
+            for candidate in self.candidates
+            if self.lines[candidate.tool.name].names.keys() - {Form.BARE}
+        )
+
 
 def judge(server: Server, finding: Finding, before: Exposure | None, max_length: int) -> Exposure:
     """Return what `server` shows; `before` itself where nothing that it depends on changed.
@@ -90,8 +96,11 @@ def judge(server: Server, finding: Finding, before: Exposure | None, max_length:
         return before
     if server.meta is None or server.skip:
         skip = server.skip or _PENDING
-        state = State.SUSPENDED if skip.reason is ServerReason.SUSPENDED else State.SKIPPED
-        return Exposure(server, finding, state, *_said(skip, server.fault))
+        said = _said(skip, server.fault)
+        if server.meta is None or skip.reason is not ServerReason.SUSPENDED:
+            return Exposure(server, finding, State.SKIPPED, *said)
+        withheld = _withheld(server.meta, max_length)
+        return Exposure(server, finding, State.SUSPENDED, *said, withheld=withheld)
     if finding.offer is None:
         state = State.SKIPPED if finding.trouble else State.PENDING
         return Exposure(server, finding, state, *_said(finding.trouble or _PENDING, server.fault))
@@ -149,6 +158,13 @@ def _said(skip: Skip | None, fault: str | None) -> tuple[ServerReason | None, st
     if fault:
         return ServerReason.INVALID_META, fault
     return (skip.reason, skip.message) if skip else (None, None)
+
+
+def _withheld(meta: Meta, max_length: int) -> frozenset[str]:
+    if meta.allows_every_tool:
+        return frozenset()
+    called = (names.of(meta.prefix, tool, max_length=max_length) for tool in meta.allowed_tools)
+    return frozenset(name for each in called for name in (each.dotted, each.listed, each.safe))
 
 
 def _candidate(tool: Tool, prefix: str, max_length: int) -> Candidate:

@@ -1,7 +1,7 @@
 """What one upstream advertises, and which of its tools could never be shown."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pointsman_contract import digest, names, rawjson
@@ -55,30 +55,37 @@ class Finding:
 
 def read(listing: Listing) -> Offer:
     """Return the offer that a listing makes: no tool costs its siblings."""
-    read_tools = [_read(raw) for raw in listing.tools]
-    tools = [tool for tool in read_tools if isinstance(tool, Tool)]
-    skipped = [tool for tool in read_tools if isinstance(tool, SkippedTool)]
-    count = Counter(tool.name for tool in tools)
+    named = [_read(raw) for raw in listing.tools]
+    # An invalid one counts too: nobody can tell which of the two the upstream would run.
+    count = Counter(name for name, _ in named if name is not None)
     twice = {name for name, number in count.items() if number > 1}
+    once = [tool for name, tool in named if name not in twice]
+    tools = [tool for tool in once if isinstance(tool, Tool)]
+    skipped = [tool for tool in once if isinstance(tool, SkippedTool)]
     return Offer(
-        tools=tuple(
-            sorted((tool for tool in tools if tool.name not in twice), key=lambda tool: tool.name)
-        ),
+        tools=tuple(sorted(tools, key=lambda tool: tool.name)),
         skipped=_in_order([*skipped, *(_duplicate(name) for name in twice)]),
         protocol_version=listing.protocol_version,
         server_info=listing.server_info,
     )
 
 
-def _read(raw: bytes) -> Tool | SkippedTool:
+def _read(raw: bytes) -> tuple[str | None, Tool | SkippedTool]:
+    """Return the name, where one can be read and could be exposed, and what becomes of the tool."""
     try:
         members = rawjson.members(raw)
     except rawjson.Malformed:
-        return _skipped("", ToolReason.INVALID_SCHEMA, "the tool is no object with unique members")
+        complaint = "the tool is no object with unique members"
+        return None, _skipped("", ToolReason.INVALID_SCHEMA, complaint)
     try:
         name = rawjson.string(members.get("name", b"null"))
     except rawjson.Malformed:
-        return _skipped("", ToolReason.INVALID_NAME, "the tool's name must be a string")
+        return None, _skipped("", ToolReason.INVALID_NAME, "the tool's name must be a string")
+    tool = _judged(name, members, raw)
+    return (name if names.is_exposable(name) else None), tool
+
+
+def _judged(name: str, members: Mapping[str, bytes], raw: bytes) -> Tool | SkippedTool:
     if not names.is_exposable(name):
         return _skipped(
             name,

@@ -243,6 +243,71 @@ async def test_a_removed_servers_tool_is_answered_with_what_became_of_it(
     assert error["data"] == {"reason": "removed"}
 
 
+async def test_a_suspended_server_says_so_from_the_first_request_on(router: Router) -> None:
+    unasked = {"namespace": "tools", "suspend": True, "allowedTools": ["greet"]}
+    async with RawUpstream(LegacyServer([tool("greet")])) as upstream:
+        register(router.directory, "paused", upstream.url("/mcp"), **unasked)
+
+        async def registered() -> bool:
+            return "tools/paused" in await router.report()
+
+        await until(registered, SOON_S)
+        alone = f"{router.url}/servers/tools/paused"
+        refused = [
+            json.loads((await agents.post(url, agents.legacy_call(name))).body)["error"]
+            for url, name in ((router.url, "paused.greet"), (alone, "greet"))
+        ]
+
+        assert [(error["code"], error["data"]) for error in refused] == [
+            (-32602, {"reason": "suspended"})
+        ] * 2
+        assert await agents.tools(router.url) == await agents.tools(alone) == {}
+        assert not upstream.received
+
+
+async def test_u33_two_servers_with_one_url_share_no_session(router: Router) -> None:
+    async with RawUpstream(LegacyServer([tool("greet"), tool("part")])) as upstream:
+        register(router.directory, "one", upstream.url("/mcp"))
+        register(router.directory, "two", upstream.url("/mcp"), allowedTools=["greet"])
+        listed = await router.serves("one.greet", "two.greet")
+
+        for name in ("one.greet", "two.greet"):
+            assert not (await agents.call(router.url, name, {})).is_error
+
+        assert sorted(listed) == ["one.greet", "one.part", "two.greet"]
+        sessions = [call.header("Mcp-Session-Id") for call in upstream.requests("tools/call")]
+        assert len(set(sessions)) == 2
+
+
+async def test_u30_the_query_of_an_url_is_sent_as_written_and_shown_nowhere(
+    router: Router,
+) -> None:
+    async with RawUpstream(LegacyServer([tool("greet")])) as upstream:
+        url = upstream.url("/mcp?token=canary&x=%2f")
+        register(router.directory, "secret", url)
+        await router.serves("secret.greet")
+        targets = {received.target for received in upstream.received}
+    refused = await agents.post(router.url, agents.legacy_call("secret.greet"))
+    register(router.directory, "secret", f"{url}#canary")
+    register(router.directory, "away", url)
+
+    async def both_in_trouble() -> bool:
+        states = [entry["state"] for entry in (await router.report()).values()]
+        return states == ["Skipped", "Skipped"]
+
+    await until(both_in_trouble, SOON_S)
+    told = refused.body
+    async with aiohttp.ClientSession() as session:
+        for path in ("status", "metrics", "readyz"):
+            async with session.get(f"{router.admin}/{path}") as response:
+                told += await response.read()
+
+    assert targets == {"/mcp?token=canary&x=%2f"}
+    assert b"pointsman.dev/refusal" in refused.body
+    assert b"canary" not in told
+    assert "canary" not in router.program.output
+
+
 async def test_an_upstream_that_is_away_costs_only_its_own_calls(
     router: Router, sdk_server: Peer
 ) -> None:

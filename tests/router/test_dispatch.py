@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 
 from bench import spelled
-from bench.catalogues import Known, built, found, server
+from bench.catalogues import Known, built, found, server, skip
 from bench.spelled import Whole
 from pointsman_contract import rawjson
 from pointsman_contract.report import ServerReason
@@ -29,6 +29,7 @@ from pointsman_router.exposure import Route
 from pointsman_router.jsonrpc import Notification, Request
 from pointsman_router.listing import Form
 from pointsman_router.refusals import Refusal
+from pointsman_router.registry import Server
 
 GITHUB = Known(
     server("tools/github", allowed=["search", "read"]), found("search", "read", "delete")
@@ -257,6 +258,14 @@ def test_t25_no_spelling_reaches_a_tool_that_is_not_allowed(view: View, revision
         pytest.param({"arguments": b"null"}, (200, -32602), id="J21 arguments null"),
         pytest.param({"_meta": b"5"}, (200, -32602), id="_meta a number"),
         pytest.param({"_meta": b'{"a":1,"a":2}'}, (200, -32602), id="_meta with a key twice"),
+        *(
+            pytest.param(
+                {"_meta": b'{"progressToken":' + token + b"}"},
+                (200, -32602),
+                id=f"J25 the progress token {token.decode()}",
+            )
+            for token in (b"{}", b"[1]", b"true", b" false")
+        ),
     ],
 )
 def test_a_call_that_makes_no_sense_is_refused(
@@ -302,7 +311,6 @@ def test_arguments_go_on_byte_for_byte(whole: Whole) -> None:
         ("dev.mcp/x", False),
         ("io.modelcontextprotocol.tools/x", False),
         ("pointsman.dev/refusal", False),
-        ("progressToken", False),
     ],
 )
 def test_j24_vendors_keys_go_on_and_reserved_ones_do_not(key: str, goes_on: bool) -> None:
@@ -310,6 +318,14 @@ def test_j24_vendors_keys_go_on_and_reserved_ones_do_not(key: str, goes_on: bool
 
     assert isinstance(decision, Forward)
     assert decision.meta == (rawjson.assemble({key: b'{ "a":1.0 }'}) if goes_on else None)
+
+
+@pytest.mark.parametrize("token", [b'"a"', b"7", b"-1", b"1.5", b"null"])
+def test_j25_a_progress_token_is_the_agents_own_matter(token: bytes) -> None:
+    decision = called("github.search", {"_meta": b'{"progressToken":' + token + b"}"})
+
+    assert isinstance(decision, Forward)
+    assert decision.meta is None
 
 
 def test_j24_a_large_meta_goes_on() -> None:
@@ -349,6 +365,60 @@ def test_a_name_that_went_says_what_became_of_it(
 
 def test_a_tool_that_never_was_allowed_says_nothing_when_its_server_goes() -> None:
     assert refused(called("github.delete", of=built(SEARCH, previous=CATALOGUE))).data is None
+
+
+@pytest.mark.parametrize("after", [None, CATALOGUE], ids=["a fresh replica", "one that listed it"])
+@pytest.mark.parametrize(
+    ("allowed", "name", "view", "says"),
+    [
+        pytest.param(["search"], "github.search", DOTTED, True, id="C27 dotted"),
+        pytest.param(["search"], "github__search", DOTTED, True, id="C27 safe"),
+        pytest.param(["search"], "search", ONE, True, id="C27 the endpoint of the server"),
+        pytest.param(["x" * 100], f"github.{'x' * 100}", SAFE, True, id="a long name in full"),
+        pytest.param(["a.b"], "github.a.b", DOTTED, True, id="a tool with a dot"),
+        pytest.param(["__x"], "github____x", SAFE, True, id="a tool that begins like a joint"),
+        pytest.param(["*"], "github.any", DOTTED, False, id="never seen of every tool"),
+        pytest.param(["*"], "any", ONE, False, id="never seen, one server"),
+        pytest.param(["search"], "github.delete", DOTTED, False, id="J16 not allowed"),
+        pytest.param(["search"], "delete", ONE, False, id="J16 not allowed, one server"),
+        pytest.param(["*", "x"], "github.delete", DOTTED, False, id="C03 a star beside others"),
+        pytest.param(["*"], "github.", DOTTED, False, id="the prefix and a joint"),
+        pytest.param(["*"], "", ONE, False, id="no name"),
+    ],
+)
+def test_a_suspended_servers_calls_say_so_whether_it_was_listed_before_or_not(
+    allowed: list[str], name: str, view: View, says: bool, after: Catalogue | None
+) -> None:
+    suspended = server("tools/github", allowed=allowed, out=ServerReason.SUSPENDED)
+    now = built(Known(suspended), SEARCH, previous=after)
+
+    refusal = refused(called(name, view=view, of=now))
+
+    assert (refusal.status, refusal.code) == (200, -32602)
+    assert refusal.data == (b'{"reason": "suspended"}' if says else None)
+    assert isinstance(called("find.search", of=now), Forward)
+
+
+def test_on_the_endpoint_of_one_server_a_tool_that_went_says_so() -> None:
+    now = built(Known(server("tools/github", allowed=["read"]), GITHUB.finding), previous=CATALOGUE)
+
+    assert refused(called("search", view=ONE, of=now)).data == b'{"reason": "removed"}'
+    assert refused(called("delete", view=ONE, of=now)).data is None
+
+
+def test_on_the_endpoint_of_one_server_nothing_is_said_of_anothers_tools() -> None:
+    taken_over = server("tools/new", prefix="github", allowed=["read"])
+    now = built(Known(taken_over, found("search", "read")), previous=CATALOGUE)
+    new = View(Form.BARE, "tools/new")
+
+    assert refused(called("github.search", of=now)).data == b'{"reason": "removed"}'
+    assert refused(called("search", view=new, of=now)).data is None
+
+
+def test_a_server_that_no_good_file_ever_named_says_nothing() -> None:
+    broken = Server("tools/github", None, skip(ServerReason.INVALID_META))
+
+    assert refused(called("search", view=ONE, of=built(Known(broken)))).data is None
 
 
 def test_on_the_endpoint_of_one_server_a_dotted_name_never_was_there() -> None:

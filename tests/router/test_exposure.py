@@ -15,6 +15,7 @@ from bench.catalogues import (
     skip,
     skipped,
 )
+from bench.worlds import TWINS
 from pointsman_contract.report import ServerReason, State
 from pointsman_router.offer import Finding
 from pointsman_router.registry import Server
@@ -195,3 +196,11 @@ def test_definitions_are_counted_as_the_bytes_that_agents_pay_for() -> None:
     raw = [definition("a"), definition("b", description="x" * 100)]
 
     assert only(built_of(server(), found(*raw))).schema_bytes == sum(map(len, raw))
+
+
+def test_a_definition_that_no_list_shows_costs_agents_nothing() -> None:
+    shown = definition("a")
+    made = only(built_of(server(prefix="p"), found(shown, *TWINS)))
+
+    assert [tool.name for tool in made.tools] == ["a"]
+    assert made.schema_bytes == len(shown)

@@ -151,6 +151,31 @@ def test_r03_a_name_listed_more_than_once_is_nobodys(times: int) -> None:
     assert [(tool.name, tool.reason) for tool in made.skipped] == [("odd", "DuplicateName")]
 
 
+@pytest.mark.parametrize(
+    "invalid",
+    [
+        pytest.param(changed(title=5), id="R03 its schema invalid"),
+        pytest.param(changed(description="x" * TOOL_MAX_BYTES), id="R03 too large"),
+    ],
+)
+@pytest.mark.parametrize("first", ["valid", "invalid"])
+def test_r03_a_valid_tool_is_not_told_from_an_invalid_one_of_its_name(
+    invalid: bytes, first: str
+) -> None:
+    twins = [changed(), invalid] if first == "valid" else [invalid, changed()]
+
+    made = offered(GOOD, *twins)
+
+    assert [tool.name for tool in made.tools] == ["good"]
+    assert [(tool.name, tool.reason) for tool in made.skipped] == [("odd", "DuplicateName")]
+
+
+def test_tools_whose_names_say_nothing_are_each_left_out_for_that() -> None:
+    made = offered(definition(""), definition(""), b"{}", b"{}", GOOD)
+
+    assert [tool.reason for tool in made.skipped] == ["InvalidName"] * 4
+
+
 def test_names_are_compared_exactly() -> None:
     names = ["add", "Add", "add ", "a\u0308dd", "\u00e4dd"]
 
