@@ -71,9 +71,7 @@ def load(
     names = [variable.name for variable in known.values()]
     for stranger in sorted(set(environ) - set(names)):
         if stranger.startswith(prefix):
-            near = difflib.get_close_matches(stranger, names, n=1)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            mistakes.append(f"{stranger}: is no setting{hint}")
+            mistakes.append(f"{stranger}: is no setting{_hint(stranger, names, prefix)}")
     if mistakes:
         raise InvalidSettings(mistakes)
     return declared(**values)
@@ -141,6 +139,13 @@ def seconds(least: float, most: float) -> Callable[[str], float]:
 def words(text: str) -> tuple[str, ...]:
     """Read a list with commas; blanks around an item do not count."""
     return tuple(word for item in text.split(",") if (word := item.strip()))
+
+
+def _hint(stranger: str, names: Iterable[str], prefix: str) -> str:
+    # What all of them share would make any two look alike.
+    words = [name.removeprefix(prefix) for name in names if name.startswith(prefix)]
+    near = difflib.get_close_matches(stranger.removeprefix(prefix), words, n=1)
+    return f"; did you mean {prefix}{near[0]}?" if near else ""
 
 
 def _variable(field: "dataclasses.Field[Any]") -> Variable:

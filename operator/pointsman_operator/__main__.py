@@ -12,6 +12,7 @@ from pathlib import Path
 
 from aiohttp import web
 
+from pointsman_contract.environment import InvalidSettings
 from pointsman_contract.register import InvalidRegister
 from pointsman_operator import access, admin, apierrors, logs, settings
 from pointsman_operator.claims import Claims
@@ -34,7 +35,7 @@ _CLOSE_TIMEOUT_S = 1.0
 # What is being written when the end comes is written to its end.
 _DRAIN_S = 10.0
 # An API server that is not there yet is waited for, not crashed upon.
-_BEGIN_RETRY_S = 2.0
+_BEGIN_RETRY_S = 1.0
 
 
 def main() -> None:
@@ -53,7 +54,7 @@ def run(arguments: list[str], environ: Mapping[str, str]) -> int:
         return _USAGE_ERROR
     try:
         chosen = settings.load(environ, pod_namespace=_pod_namespace())
-    except settings.InvalidSettings as exc:
+    except InvalidSettings as exc:
         print(exc, file=sys.stderr)  # noqa: T201
         return _USAGE_ERROR
     return asyncio.run(_serve(chosen, logs.begin()))
@@ -67,15 +68,15 @@ async def _serve(chosen: Settings, logger: logging.Logger) -> int:
         with suppress(asyncio.CancelledError):
             await running
     except _Hopeless as exc:
-        logs.say(logger, logging.ERROR, str(exc))
+        logger.error("%s", exc)
         return 1
     except Deaf as exc:
-        logs.say(logger, logging.ERROR, "a watch ended; whoever runs us starts us again", why=exc)
+        logger.error("a watch ended; whoever runs us starts us again", extra={"why": str(exc)})
         return 1
     except Exception:
         logger.exception("ended by a fault of its own")
         return 1
-    logs.say(logger, logging.INFO, "ended")
+    logger.info("ended")
     return 0
 
 
@@ -91,7 +92,10 @@ class _Operator:
         self._logger = logger
         self._metrics = Metrics()
         self._queue = WorkQueue()
-        store, pace = Store(), Pace()
+        store = Store()
+        pace = Pace(
+            repair_interval_s=chosen.repair_interval_s, settled_after_s=chosen.settled_after_s
+        )
         claims = Claims(timedelta(seconds=chosen.prefix_grace_s))
         self._cluster = Cluster(
             chosen.identification, namespace=chosen.namespace, watched=chosen.watched
@@ -110,7 +114,6 @@ class _Operator:
         )
         self._resync = Resync(
             self._cluster,
-            store,
             intake,
             registrar,
             self._metrics,
@@ -162,13 +165,8 @@ class _Operator:
             await site.start()
         except OSError as exc:
             raise _Hopeless(f"the admin port cannot be opened: {exc.strerror}") from exc
-        logs.say(
-            self._logger,
-            logging.INFO,
-            "serving",
-            namespace=self._chosen.namespace,
-            admin=runner.addresses[0][:2],
-        )
+        where = {"namespace": self._chosen.namespace, "admin": runner.addresses[0][:2]}
+        self._logger.info("serving", extra=where)
 
     async def _begin(self) -> None:
         while True:
@@ -180,7 +178,7 @@ class _Operator:
                     "the API server knows no McpServer: install the CRD (crds/mcpserver.yaml)"
                 ) from exc
             except (apierrors.ApiError, InvalidRegister) as exc:
-                logs.say(self._logger, logging.WARNING, "the start has to wait", why=str(exc))
+                self._logger.warning("the start has to wait", extra={"why": str(exc)})
             else:
                 return
             await asyncio.sleep(_BEGIN_RETRY_S)

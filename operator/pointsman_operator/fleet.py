@@ -11,7 +11,6 @@ import aiohttp
 
 from pointsman_contract import report
 from pointsman_contract.report import Change, Report, ServerReport
-from pointsman_operator import logs
 from pointsman_operator.consensus import Statement
 
 # Changes that follow each other closely are fetched together.
@@ -158,7 +157,8 @@ class Fleet:
         except OSError:
             # Whom we know we keep: a name service that fails says nothing about routers.
             if self._resolves:
-                self._say(logging.WARNING, "the routers' name does not resolve", name=where.name)
+                facts = {"routers": where.name}
+                self._logger.warning("the routers' name does not resolve", extra=facts)
             self._resolves = False
             return None
         self._resolves = True
@@ -173,19 +173,16 @@ class Fleet:
             except Exception as exc:  # whatever one router says or does, it is asked again
                 failures += 1
                 if failures == 1:
-                    self._say(
-                        logging.WARNING,
-                        "a router does not answer",
-                        router=router.address,
-                        fault=type(exc).__name__,
-                    )
+                    facts = {"router": router.address, "fault": type(exc).__name__}
+                    self._logger.warning("a router does not answer", extra=facts)
                 delay_s = min(
                     self._patience.retry_max_s, RETRY_FIRST_S * 2.0 ** min(failures - 1, 10)
                 )
                 await asyncio.sleep(delay_s * (1 - random.random() / 2))  # noqa: S311 - jitter
                 continue
             if failures:
-                self._say(logging.INFO, "a router answers again", router=router.address)
+                facts = {"router": router.address}
+                self._logger.info("a router answers again", extra=facts)
             failures = 0
             interval_s = POLL_INTERVAL_S if news else IDLE_INTERVAL_S
             await asyncio.sleep(max(0.0, begun_s + interval_s - _now_s()))
@@ -264,9 +261,6 @@ class Fleet:
         if not self._settled:
             self._settled = True
             self._changed(None)
-
-    def _say(self, level: int, message: str, **facts: object) -> None:
-        logs.say(self._logger, level, message, **facts)
 
 
 def _url(address: str, port: int) -> str:

@@ -73,11 +73,11 @@ class Intake:
         unlabelled = {m.name for m in store.config_maps.values() if not m.is_labelled}
         servers = {key: r.identity.id for key in store.resources if (r := store.resources.get(key))}
         listed = {resource.config_map: resource for resource in resources}
-        for key in store.end_resource_list(listed, resources_version):
+        for key in store.take_resource_list(listed, resources_version):
             known = store.resources.get(key)
             self._claim(known.identity.id if known is not None else servers[key], known)
-        gone = store.config_maps.end_list({m.name: m for m in config_maps}, config_maps_version)
-        store.doubtful.update(unlabelled & gone)
+        gone = store.config_maps.take_list({m.name: m for m in config_maps}, config_maps_version)
+        store.doubtful |= {key for key in unlabelled & gone if store.resources.get(key) is not None}
 
     def arbitrate(self, register: Register) -> None:
         """Settle everybody's claims by what `register` holds."""

@@ -1,42 +1,29 @@
 """How a line of the operator's log looks: one JSON object on standard error."""
 
-import json
 import logging
-import sys
-from datetime import UTC, datetime
 
-LOGGER = "pointsman_operator"
+from pythonjsonlogger.json import JsonFormatter
 
-# The framework tells of every event that it passed on, and of every attempt of its requests.
-_QUIET = {"kopf.objects": logging.ERROR, "kopf": logging.WARNING, "asyncio": logging.WARNING}
-
-
-class _Lines(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        line = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-            **getattr(record, "facts", {}),
-        }
-        if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False, default=str)
+_RENAMED = {"levelname": "level", "name": "logger", "exc_info": "exception"}
 
 
 def begin() -> logging.Logger:
-    """Send every log line of the process to standard error; returns the operator's own logger."""
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_Lines())
+    """Send the log of the process to standard error; returns the operator's own logger.
+
+    Libraries are heard from warnings on. Facts travel in `extra`, never in the message.
+    """
+    handler = logging.StreamHandler()
+    handler.setFormatter(
+        JsonFormatter(
+            ["levelname", "name", "message"],
+            rename_fields=_RENAMED,
+            timestamp="time",
+            json_ensure_ascii=False,
+        )
+    )
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
-    for name, level in _QUIET.items():
-        logging.getLogger(name).setLevel(level)
-    logger = logging.getLogger(LOGGER)
+    # The framework warns of what it passes on, object by object.
+    logging.getLogger("kopf.objects").setLevel(logging.ERROR)
+    logger = logging.getLogger("pointsman_operator")
     logger.setLevel(logging.INFO)
     return logger
-
-
-def say(logger: logging.Logger, level: int, message: str, **facts: object) -> None:
-    """Log one line with its facts beside the message."""
-    logger.log(level, message, extra={"facts": facts})

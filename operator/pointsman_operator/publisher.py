@@ -58,7 +58,7 @@ class Publisher:
         await self._cluster.delete_config_map(
             observed.name, uid=observed.uid, version=observed.version
         )
-        self._known.drop(observed.name, observed.version)
+        self._known.drop(observed.name, observed.version + 1)
 
     def _take(self, body: Mapping[str, object]) -> None:
         config_map = seen.config_map(body)

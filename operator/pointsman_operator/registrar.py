@@ -6,7 +6,7 @@ from datetime import datetime
 
 from pointsman_contract import labels, register
 from pointsman_contract.register import InvalidRegister, Register
-from pointsman_operator import apierrors, logs, manifests
+from pointsman_operator import apierrors, manifests
 from pointsman_operator.apierrors import ApiError
 from pointsman_operator.claims import Claims
 from pointsman_operator.cluster import Cluster
@@ -38,35 +38,43 @@ class Registrar:
         self._namespace = namespace
         self._clock = clock
         self._logger = logger
+        self._uid: object = None
         self._version: str | None = None
         self._last_read: Register = {}
+        self._is_doubtful = False
         self.failure: ApiError | None = None
-        """Why the register could not be written; None once it could."""
+        """Why the register could not be kept; None once it could."""
 
     async def begin(self) -> None:
         """Settle everybody's claims by the register; raises InvalidRegister, ApiError."""
         self._last_read = await self._read() or {}
         self._intake.arbitrate(self._last_read)
 
-    async def check(self) -> None:
-        """See whether somebody else changed the register; a deleted or spoilt one is written anew.
+    def doubt(self) -> None:
+        """Note that somebody else may have changed the register."""
+        self._is_doubtful = True
+
+    async def keep(self) -> bool:
+        """Write the register if it is not as it is to be; say whether it was not.
 
         Raises ApiError.
         """
         try:
-            found = await self._read()
-        except InvalidRegister as exc:
-            logs.say(self._logger, logging.ERROR, "the register is spoilt", fault=str(exc))
-            found = None
-        if found is None:
-            self._claims.wrote({})
-            self._queue.wake(REGISTER, self._queue.now_s())
-        elif found != self._last_read:
-            self._last_read = found
-            self._intake.arbitrate(found)
+            written = await self._keep()
+        except apierrors.Conflict:
+            self._is_doubtful = True
+            raise
+        except ApiError as exc:
+            self.failure = exc
+            self._intake.look_again(self._claims.waiting)
+            raise
+        self.failure = None
+        return written
 
-    async def keep(self) -> bool:
-        """Write the register if it is not as it is to be; say whether it was not."""
+    async def _keep(self) -> bool:
+        if self._is_doubtful:
+            await self._check()
+            self._is_doubtful = False
         now = self._clock()
         self._intake.look_again(self._claims.end_grace(now=now))
         written = not self._claims.is_register_right
@@ -77,32 +85,39 @@ class Registrar:
             self._queue.wake(REGISTER, self._queue.now_s() + remaining_s)
         return written
 
+    async def _check(self) -> None:
+        try:
+            found = await self._read()
+        except InvalidRegister as exc:
+            self._logger.error("the register is spoilt", extra={"fault": str(exc)})
+            found = None
+        if found is None:
+            self._claims.wrote({})
+        elif found != self._last_read:
+            self._last_read = found
+            self._intake.arbitrate(found)
+
     async def _write(self, claims: Register) -> None:
         self._writes.inc()
-        try:
-            await self._put(claims)
-        except apierrors.Conflict:
-            await self.begin()
-            raise
-        except ApiError as exc:
-            self.failure = exc
-            self._intake.look_again(self._claims.waiting)
-            raise
-        self.failure = None
+        await self._put(claims)
         self._last_read = claims
         self._intake.look_again(self._claims.wrote(claims))
 
     async def _read(self) -> Register | None:
         body = await self._cluster.find_config_map(labels.REGISTER_NAME)
-        self._version = None if body is None else _version(body)
         if body is None:
+            self._version = None
             return None
         metadata, data = _members(body, "metadata"), _members(body, "data")
-        if _members(metadata, "labels").get(labels.MANAGED_BY) != labels.MANAGER:
-            raise InvalidRegister(
+        labelled = _members(metadata, "labels").get(labels.MANAGED_BY) == labels.MANAGER
+        if not labelled and metadata.get("uid") != self._uid:
+            raise apierrors.Refused(
                 f"ConfigMap {labels.REGISTER_NAME} has no label"
                 f" {labels.MANAGED_BY}={labels.MANAGER}: delete or rename it"
             )
+        self._take(body)
+        if not labelled:
+            raise InvalidRegister(f"ConfigMap {labels.REGISTER_NAME} has lost its label")
         text = data.get(register.DATA_KEY)
         if not isinstance(text, str):
             raise InvalidRegister(f"ConfigMap {labels.REGISTER_NAME} has no {register.DATA_KEY}")
@@ -128,11 +143,12 @@ class Registrar:
         else:
             metadata["resourceVersion"] = self._version
             written = await self._cluster.apply_config_map(labels.REGISTER_NAME, body)
-        self._version = _version(written)
+        self._take(written)
 
-
-def _version(body: Mapping[str, object]) -> str:
-    return str(_members(body, "metadata").get("resourceVersion", ""))
+    def _take(self, body: Mapping[str, object]) -> None:
+        metadata = _members(body, "metadata")
+        self._uid = metadata.get("uid")
+        self._version = str(metadata.get("resourceVersion", ""))
 
 
 def _members(body: Mapping[str, object], key: str) -> Mapping[str, object]:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from pointsman_operator import logs, seen
+from pointsman_operator import seen
 from pointsman_operator.apierrors import ApiError
 from pointsman_operator.cluster import Cluster
 from pointsman_operator.intake import Intake
@@ -14,7 +14,6 @@ from pointsman_operator.manifests import JSON
 from pointsman_operator.metrics import Metrics
 from pointsman_operator.registrar import Registrar
 from pointsman_operator.seen import Unrecognisable
-from pointsman_operator.store import Store
 
 # Gaps come in flurries, one of each watch: one list answers them all.
 INTERVAL_S = 2.0
@@ -31,7 +30,6 @@ class Resync:
     def __init__(
         self,
         cluster: Cluster,
-        store: Store,
         intake: Intake,
         registrar: Registrar,
         metrics: Metrics,
@@ -40,7 +38,6 @@ class Resync:
         logger: logging.Logger,
     ) -> None:
         self._cluster = cluster
-        self._store = store
         self._intake = intake
         self._registrar = registrar
         self._metrics = metrics
@@ -68,18 +65,15 @@ class Resync:
             self._gap.clear()
             try:
                 await self._list()
-                await self._registrar.check()
             except ApiError as exc:
                 failures += 1
-                logs.say(self._logger, logging.WARNING, "a list has to wait", fault=str(exc))
+                self._logger.warning("a list has to wait", extra={"fault": str(exc)})
             else:
                 failures = 0
+                self._registrar.doubt()
                 self._finish()
 
     async def _list(self) -> None:
-        store = self._store
-        store.resources.begin_list()
-        store.config_maps.begin_list()
         resources = await self._cluster.list_resources(_known(seen.resource))
         config_maps = await self._cluster.list_config_maps(_known(seen.config_map))
         self._intake.listed(

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from pointsman_contract import labels
 from pointsman_contract.report import printable
-from pointsman_operator import apierrors, logs, reconcile, seen, status
+from pointsman_operator import apierrors, reconcile, seen, status
 from pointsman_operator.apierrors import ApiError
 from pointsman_operator.claims import Claims
 from pointsman_operator.cluster import Cluster
@@ -17,10 +18,9 @@ from pointsman_operator.intake import REGISTER, Intake
 from pointsman_operator.metrics import Kind, Metrics, Outcome
 from pointsman_operator.pace import Pace
 from pointsman_operator.publisher import Publisher
-from pointsman_operator.reconcile import Plan, Remove, Situation, Write
+from pointsman_operator.reconcile import Remove, Situation, Write
 from pointsman_operator.registrar import Registrar
 from pointsman_operator.seen import Resource
-from pointsman_operator.settling import Settling
 from pointsman_operator.spec import Server
 from pointsman_operator.status import Counts, Status, Truth
 from pointsman_operator.store import Store
@@ -58,8 +58,6 @@ class Steward:
     ) -> None:
         self._means = means
         self._publisher = Publisher(means.cluster, means.store.config_maps, means.metrics)
-        self._settling = Settling()
-        self._in_force: dict[str, str] = {}
         self._namespace = namespace
         self._clock = clock
         self._logger = logger
@@ -77,12 +75,13 @@ class Steward:
             not_before_s = None if exc.retry_after_s is None else queue.now_s() + exc.retry_after_s
             delay_s = queue.failed(key, not_before_s=not_before_s)
             reconciles.labels(Outcome.FAILED).inc()
-            self._say(logging.WARNING, "a write has to wait", key=key, fault=_told(exc), s=delay_s)
+            facts = {"key": key, "fault": _told(exc), "delay_s": round(delay_s, 3)}
+            self._logger.warning("a write has to wait", extra=facts)
         except Exception:
             # A fault of ours in one resource must not end the others' service.
             queue.failed(key)
             reconciles.labels(Outcome.FAILED).inc()
-            self._logger.exception("a look ended by a fault", extra={"facts": {"key": key}})
+            self._logger.exception("a look ended by a fault", extra={"key": key})
         else:
             queue.succeeded(key)
             reconciles.labels(outcome).inc()
@@ -100,32 +99,37 @@ class Steward:
         if key in means.store.doubtful:
             await self._look(key)
         situation = self._situation(key)
-        if not self._may_publish(situation):
-            if means.registrar.failure is not None:
-                await self._tell(situation, means.registrar.failure)
-            return Outcome.DEFERRED
         plan = reconcile.plan(situation)
         if plan.write is not None:
+            if not self._may_be_made(plan.write, situation):
+                if (fault := means.registrar.failure) is not None:
+                    await self._tell(situation, fault, labels.REGISTER_NAME)
+                return Outcome.DEFERRED
             if self._has_to_wait(key, plan.write):
                 return Outcome.DEFERRED
             await self._carry_out(key, plan.write, situation)
         elif situation.observed is not None and situation.observed.digest is not None:
-            self._in_force[key] = situation.observed.digest
+            means.pace.in_force(key, situation.observed.digest)
         await self._write_status(situation.resource, plan.status)
-        if situation.resource is None and means.store.config_maps.get(key) is None:
-            self._forget(key)
+        if situation.resource is None:
+            means.pace.forget(key)
         changed = plan.write is not None or plan.status is not None
         return Outcome.WRITTEN if changed else Outcome.UNCHANGED
 
     async def _look(self, key: str) -> None:
         store = self._means.store
-        body = await self._means.cluster.find_config_map(key)
-        if body is None:
-            if (known := store.config_maps.get(key)) is not None:
-                store.config_maps.drop(key, known.version)
-        else:
-            store.config_maps.put(key, seen.config_map(body))
+        before = store.config_maps.get(key)
+        # What makes it doubtful again while we look is news.
         store.doubtful.discard(key)
+        try:
+            body = await self._means.cluster.find_config_map(key)
+        except ApiError:
+            store.doubtful.add(key)
+            raise
+        if body is not None:
+            store.config_maps.put(key, seen.config_map(body))
+        elif before is not None:
+            store.config_maps.drop(key, before.version)
 
     def _situation(self, key: str) -> Situation:
         store, claims = self._means.store, self._means.claims
@@ -158,20 +162,20 @@ class Steward:
         if self._means.fleet.is_fixed:
             return consensus.counts
         queue = self._means.queue
-        settled_s = self._settling.look(key, consensus.counts, queue.now_s())
+        settled_s = self._means.pace.settled(key, consensus.counts, queue.now_s())
         if settled_s <= queue.now_s():
             return consensus.counts
         if consensus.counts != resource.status.routers:
             queue.wake(key, settled_s)
         return None
 
-    def _may_publish(self, situation: Situation) -> bool:
+    def _may_be_made(self, write: Write, situation: Situation) -> bool:
         # A holder that the register does not name could lose the prefix in a restart, and the
         # name would have led to two tenants.
-        wish = situation.resource.wish if situation.resource is not None else None
-        if not isinstance(wish, Server) or situation.conflict is not None:
+        if isinstance(write, Remove) or situation.resource is None:
             return True
-        return self._means.claims.is_written(wish)
+        wish = situation.resource.wish
+        return isinstance(wish, Server) and self._means.claims.is_written(wish)
 
     def _has_to_wait(self, key: str, write: Write) -> bool:
         if not self._is_repair(key, write):
@@ -184,26 +188,29 @@ class Steward:
         return True
 
     def _is_repair(self, key: str, write: Write) -> bool:
-        return not isinstance(write, Remove) and self._in_force.get(key) == write.manifest.digest
+        if isinstance(write, Remove):
+            return False
+        return self._means.pace.is_repair(key, write.manifest.digest)
 
     async def _carry_out(self, key: str, write: Write, situation: Situation) -> None:
         means = self._means
         repair = self._is_repair(key, write)
-        means.pace.wrote(key, means.queue.now_s(), repair=repair)
+        means.pace.wrote(key, means.queue.now_s())
+        if repair:
+            means.pace.repaired(key, means.queue.now_s())
         try:
             await self._publisher.carry_out(write)
         except (apierrors.Forbidden, apierrors.Refused, apierrors.NotFound) as exc:
-            await self._tell(situation, exc)
+            await self._tell(situation, exc, key)
             raise
-        if isinstance(write, Remove):
-            self._in_force.pop(key, None)
-        else:
-            self._in_force[key] = write.manifest.digest
+        document = None if isinstance(write, Remove) else write.manifest.digest
+        means.pace.in_force(key, document)
         deed = type(write).__name__.lower()
-        self._say(logging.INFO, "wrote a ConfigMap", key=key, deed=deed, repair=repair)
+        facts = {"key": key, "deed": deed, "repair": repair}
+        self._logger.info("wrote a ConfigMap", extra=facts)
 
-    async def _tell(self, situation: Situation, fault: ApiError) -> None:
-        plan: Plan = reconcile.plan(replace(situation, failure=_finding(fault)))
+    async def _tell(self, situation: Situation, fault: ApiError, config_map: str) -> None:
+        plan = reconcile.plan(replace(situation, failure=_finding(fault, config_map)))
         await self._write_status(situation.resource, plan.status)
 
     async def _write_status(self, resource: Resource | None, wished: Status | None) -> None:
@@ -211,7 +218,7 @@ class Steward:
             return
         means, identity = self._means, resource.identity
         means.metrics.api_writes.labels(Kind.STATUS).inc()
-        means.pace.wrote(resource.config_map, means.queue.now_s(), repair=False)
+        means.pace.wrote(resource.config_map, means.queue.now_s())
         try:
             body = await means.cluster.apply_status(
                 identity.namespace or "", identity.name, identity.uid or "", status.dump(wished)
@@ -220,30 +227,22 @@ class Steward:
             return  # It went meanwhile, and the event that says so is on its way.
         means.intake.answered(body)
 
-    def _forget(self, key: str) -> None:
-        self._in_force.pop(key, None)
-        self._settling.forget(key)
-        self._means.pace.forget(key)
-
-    def _say(self, level: int, message: str, **facts: object) -> None:
-        logs.say(self._logger, level, message, **facts)
-
 
 def _told(exc: ApiError) -> str:
     return f"{type(exc).__name__}: {printable(str(exc), 300)}"
 
 
-def _finding(exc: ApiError) -> Finding:
+def _finding(exc: ApiError, config_map: str) -> Finding:
     if isinstance(exc, apierrors.Forbidden):
         return Finding(
             Truth.FALSE,
             Publication.FORBIDDEN,
-            "the operator may not write the ConfigMap: its role needs create, patch and delete on"
-            " configmaps in the release namespace",
+            f"the operator may not write ConfigMap {config_map}: its role needs create, patch and"
+            " delete on configmaps in the release namespace",
         )
     return Finding(
         Truth.FALSE,
         Publication.API_ERROR,
-        "the API server did not take the ConfigMap; the operator's log says why, and it is tried"
+        f"ConfigMap {config_map} could not be written: the operator's log says why, and it is tried"
         " again",
     )

@@ -18,12 +18,13 @@ class Sights(Generic[_Sight]):
     """What is known of the objects of one kind, by key.
 
     Events, lists and answers to writes overtake each other: a sight counts only if it is newer
-    than what is known, and what is deleted while a list is under way is not brought back by it.
+    than what is known, and what is gone is not brought back by what was said of it before.
     """
 
     def __init__(self) -> None:
         self._known: dict[str, _Sight] = {}
-        self._lost: dict[str, int] | None = None
+        self._gone: dict[str, int] = {}
+        self._listed_version = 0
 
     def get(self, key: str) -> _Sight | None:
         """Return what is known of `key`."""
@@ -44,26 +45,21 @@ class Sights(Generic[_Sight]):
         known = self._known.get(key)
         if known is not None and known.version >= sight.version:
             return False
+        if sight.version < self._gone.get(key, 0):
+            return False
         self._known[key] = sight
         return True
 
     def drop(self, key: str, version: int) -> bool:
         """Take it that `key` was gone at `version`; say whether that was news."""
-        if self._lost is not None:
-            self._lost[key] = version
         known = self._known.get(key)
-        if known is None or known.version > version:
+        if known is not None and known.version > version:
             return False
-        del self._known[key]
-        return True
+        self._gone[key] = max(version, self._gone.get(key, 0))
+        return self._known.pop(key, None) is not None
 
-    def begin_list(self) -> None:
-        """Note that a list has been asked for."""
-        self._lost = {}
-
-    def end_list(self, listed: Mapping[str, _Sight], version: int) -> set[str]:
-        """Take the list, which was true at `version`; return the keys of which it is news."""
-        lost, self._lost = self._lost or {}, None
+    def take_list(self, listed: Mapping[str, _Sight], version: int) -> set[str]:
+        """Take a list, which was true at `version`; return the keys of which it is news."""
         news = {
             key
             for key, known in self._known.items()
@@ -71,9 +67,10 @@ class Sights(Generic[_Sight]):
         }
         for key in news:
             del self._known[key]
-        for key, sight in listed.items():
-            if lost.get(key, 0) < sight.version and self.put(key, sight):
-                news.add(key)
+        news |= {key for key, sight in listed.items() if self.put(key, sight)}
+        # No answer is as late as two lists.
+        self._gone = {key: at for key, at in self._gone.items() if at > self._listed_version}
+        self._listed_version = version
         return news
 
 
@@ -109,9 +106,9 @@ class Store:
         self._uids.pop((known or resource).identity.uid or "", None)
         return True
 
-    def end_resource_list(self, listed: Mapping[str, Resource], version: int) -> set[str]:
+    def take_resource_list(self, listed: Mapping[str, Resource], version: int) -> set[str]:
         """Take a list of all resources; return the keys of which it is news."""
-        news = self.resources.end_list(listed, version)
+        news = self.resources.take_list(listed, version)
         self._uids = {
             resource.identity.uid or "": resource.config_map for resource in self.resources.values()
         }

@@ -29,6 +29,9 @@ PAGE_SIZE = 100
 IDLE_S = 1.0
 
 
+_CONTINUING = frozenset(["watch", "continue"])
+
+
 class Deaf(Exception):
     """The watches have ended, and nobody asked them to."""
 
@@ -123,33 +126,18 @@ class Watches:
 
 
 class _Ear:
-    """Notices what the framework keeps to itself: that it had to list again, or was cut off."""
+    """Notices what the framework keeps to itself: that it lists, or was cut off."""
 
     def __init__(self, plural: str, gap: Callable[[], None]) -> None:
         self._plural = plural
         self._gap = gap
-        self._listed: set[str] = set()
         self._cut_off = False
 
     def trace(self) -> aiohttp.TraceConfig:
         trace = aiohttp.TraceConfig()
-        trace.on_request_start.append(self._asked)
         trace.on_request_exception.append(self._failed)
         trace.on_request_end.append(self._answered)
         return trace
-
-    async def _asked(
-        self,
-        _session: aiohttp.ClientSession,
-        _context: SimpleNamespace,
-        params: aiohttp.TraceRequestStartParams,
-    ) -> None:
-        url = params.url
-        if not url.path.endswith(f"/{self._plural}") or url.query.keys() & {"watch", "continue"}:
-            return
-        if url.path in self._listed:
-            self._gap()
-        self._listed.add(url.path)
 
     async def _failed(
         self,
@@ -165,9 +153,12 @@ class _Ear:
         _context: SimpleNamespace,
         params: aiohttp.TraceRequestEndParams,
     ) -> None:
+        url = params.url
+        # The first list too: our own came before it, and nobody watched in between.
+        lists = url.path.endswith(f"/{self._plural}") and not url.query.keys() & _CONTINUING
         if params.response.status >= 400:
             self._cut_off = True
-        elif self._cut_off:
+        elif self._cut_off or lists:
             self._cut_off = False
             self._gap()
 

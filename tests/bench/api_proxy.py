@@ -38,6 +38,19 @@ class _Placed:
     times: int
 
 
+class Held:
+    """A request that the proxy keeps back until it is told to go on."""
+
+    def __init__(self) -> None:
+        self.is_held = asyncio.Event()
+        self.may_go_on = asyncio.Event()
+
+    async def wait(self) -> None:
+        """Keep it back."""
+        self.is_held.set()
+        await self.may_go_on.wait()
+
+
 class ApiProxy:
     """Passes everything on, except what a fault was placed on."""
 
@@ -53,6 +66,21 @@ class ApiProxy:
     def place(self, fault: Fault, matches: Callable[[Asked], bool], times: int = 1) -> None:
         """Answer the next requests that match with `fault`."""
         self._placed.append(_Placed(fault, matches, times))
+
+    def hold(self, matches: Callable[[Asked], bool], *, answered: bool = False) -> Held:
+        """Keep back the next request that matches, or, once it was `answered`, the answer."""
+        held = Held()
+
+        async def fault(request: web.Request) -> web.StreamResponse:
+            if not answered:
+                await held.wait()
+            answer = await self._pass_on(request, is_watch=False)
+            if answered:
+                await held.wait()
+            return answer
+
+        self.place(fault, matches)
+        return held
 
     def kubeconfig(self, path: Path) -> Path:
         """A kubeconfig of the same user that leads through the proxy."""
@@ -90,9 +118,9 @@ class ApiProxy:
             if placed.times and placed.matches(asked):
                 placed.times -= 1
                 return await placed.fault(request)
-        return await self._pass_on(request, asked)
+        return await self._pass_on(request, is_watch=asked.is_watch)
 
-    async def _pass_on(self, request: web.Request, asked: Asked) -> web.StreamResponse:
+    async def _pass_on(self, request: web.Request, *, is_watch: bool) -> web.StreamResponse:
         assert self._session is not None
         headers = {name: request.headers[name] for name in _PASSED_ON if name in request.headers}
         async with self._session.request(
@@ -102,7 +130,7 @@ class ApiProxy:
             headers=headers,
             data=await request.read() or None,
         ) as answer:
-            if not asked.is_watch or answer.status != 200:
+            if not is_watch or answer.status != 200:
                 return web.Response(
                     status=answer.status, body=await answer.read(), content_type="application/json"
                 )

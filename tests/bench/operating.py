@@ -57,6 +57,25 @@ class Operating:
             if sample.name == name and labels.items() <= sample.labels.items()
         )
 
+    async def looked_at(self, number: int) -> None:
+        """Wait until at least so many keys were looked at since its start, and none is due."""
+
+        async def all_are() -> bool:
+            looks = await self.metric("pointsman_operator_reconciles_total")
+            return looks >= number and await self.metric("pointsman_operator_queue_depth") == 0
+
+        await until(all_are)
+
+    async def resynced(self) -> None:
+        """Wait until it has listed everything once more."""
+        name = "pointsman_operator_last_resync_timestamp_seconds"
+        before = await self.metric(name)
+
+        async def again() -> bool:
+            return await self.metric(name) > before
+
+        await until(again)
+
     @property
     def log(self) -> list[Mapping[str, Any]]:
         """Every line of its log; each must be a JSON object."""

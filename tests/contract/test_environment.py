@@ -65,6 +65,13 @@ def test_every_mistake_is_named_at_once() -> None:
     )
 
 
+def test_a_stranger_that_shares_no_more_than_the_prefix_is_taken_for_no_other() -> None:
+    with pytest.raises(InvalidSettings) as complaint:
+        load({"DEMO_NAMESPACE": "tools", "DEMO_PATH": "x"})
+
+    assert complaint.value.mistakes == ("DEMO_PATH: is no setting",)
+
+
 @pytest.mark.parametrize("port", ["-1", "1.0", "0x10", " 80", "\uff18\uff10", "1e3"])
 def test_a_whole_number_is_plain_digits(port: str) -> None:
     with pytest.raises(InvalidSettings):

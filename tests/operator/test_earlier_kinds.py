@@ -1,12 +1,14 @@
 """Resources that the API server took when less was forbidden, and a kind that comes and goes."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
-from bench import processes
+from bench import controlplane, processes
 from bench.cluster_api import CRD, MCP_SERVER, connected, mcp_server
 from bench.controlplane import ControlPlane
 from bench.operating import AGENT, conditions, operating, publishes, said
@@ -21,6 +23,23 @@ _BOUNDS = frozenset(
         *("minLength", "maxLength", "maxItems"),
     ]
 )
+
+
+@pytest.fixture(scope="module")
+def shared_control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
+    """A control plane on which the kind may come and go."""
+    with controlplane.running(tmp_path_factory.mktemp("kinds")) as running:
+        yield running
+
+
+@pytest.fixture
+def own_control_plane(shared_control_plane: ControlPlane) -> ControlPlane:
+    """The same with the CRD as it is, and without resources of a test before."""
+    shared_control_plane.kubectl("delete", "--ignore-not-found", "--wait=true", "-f", _CRD)
+    controlplane.install(shared_control_plane, _CRD)
+    return shared_control_plane
+
+
 GOOD = "http://good.example/mcp"
 
 
@@ -167,7 +186,7 @@ def _is_served(control_plane: ControlPlane) -> bool:
     return "mcpservers" in control_plane.kubectl("api-resources", "--api-group=pointsman.dev")
 
 
-async def test_a_kind_that_vanishes_under_it_ends_the_operator_which_takes_nothing_along(
+async def test_a_kind_that_vanishes_under_it_ends_the_operator(
     own_control_plane: ControlPlane,
 ) -> None:
     with (

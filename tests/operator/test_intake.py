@@ -51,7 +51,8 @@ class Desk:
         self.store = Store()
         self.claims = Claims(timedelta(hours=1))
         self.queue = WorkQueue()
-        self.intake = Intake(self.store, self.claims, self.queue, Pace(), clock=lambda: NOW)
+        pace = Pace(repair_interval_s=10, settled_after_s=10)
+        self.intake = Intake(self.store, self.claims, self.queue, pace, clock=lambda: NOW)
 
     def due(self) -> set[str]:
         """The keys that are to be looked at; none of them any more afterwards."""
@@ -65,8 +66,6 @@ class Desk:
         config_maps: Iterable[dict[str, Any]] = (),
         version: int = 10,
     ) -> None:
-        self.store.resources.begin_list()
-        self.store.config_maps.begin_list()
         self.intake.listed(
             [seen.resource(one) for one in resources],
             version,
@@ -150,6 +149,43 @@ async def test_an_old_goodbye_does_not_take_what_is_new() -> None:
     assert desk.store.is_living("new")
 
 
+async def test_a_late_answer_does_not_bring_back_what_is_gone() -> None:
+    desk = Desk()
+    desk.intake.resource(resource("a", 1))
+    desk.intake.config_map(config_map(key("a"), 1))
+    desk.intake.resource(resource("a", 3), deleted=True)
+    desk.intake.config_map(config_map(key("a"), 3), deleted=True)
+    desk.due()
+    desk.intake.answered(resource("a", 2))
+    desk.store.config_maps.put(key("a"), seen.config_map(config_map(key("a"), 2)))
+
+    assert desk.due() == set()
+    assert desk.store.resources.get(key("a")) is None
+    assert desk.store.config_maps.get(key("a")) is None
+    assert not desk.store.is_living("uid-a")
+    assert desk.claims.register["a"].released_at == NOW
+
+
+async def test_what_left_our_sight_without_its_label_is_known_when_it_is_looked_at() -> None:
+    desk = Desk()
+    desk.intake.config_map(config_map(key("a"), 5))
+    desk.intake.config_map(config_map(key("a"), 6), deleted=True)
+    stripped = seen.config_map(config_map(key("a"), 6, labels={}))
+
+    assert desk.store.config_maps.put(key("a"), stripped)
+
+
+def test_what_is_gone_is_not_remembered_for_ever() -> None:
+    sights: Sights[ConfigMap] = Sights()
+    for version in range(10, 1000, 10):
+        name = f"x{version}"
+        sights.put(name, _sight(version))
+        sights.drop(name, version + 1)
+        sights.take_list({}, version + 2)
+
+    assert len(sights._gone) <= 2
+
+
 async def test_a_list_brings_what_events_did_not() -> None:
     desk = Desk()
     desk.intake.resource(resource("stays", 1))
@@ -178,12 +214,13 @@ async def test_after_a_list_everything_is_looked_at() -> None:
     assert desk.due() == {key("a"), "orphan", REGISTER}
 
 
-async def test_what_a_list_cannot_show_is_doubtful() -> None:
+async def test_what_a_list_cannot_show_is_doubtful_where_a_resource_needs_the_name() -> None:
     desk = Desk()
-    desk.store.config_maps.put("x", seen.config_map(config_map("x", 1, labels={})))
-    desk.lists([], [])
+    for name in (key("a"), key("gone")):
+        desk.store.config_maps.put(name, seen.config_map(config_map(name, 1, labels={})))
+    desk.lists([resource("a")], [])
 
-    assert desk.store.doubtful == {"x"}
+    assert desk.store.doubtful == {key("a")}
 
 
 @pytest.mark.parametrize(
@@ -213,38 +250,34 @@ def _sight(version: int) -> ConfigMap:
 def test_what_is_deleted_while_a_list_is_under_way_is_not_brought_back() -> None:
     sights: Sights[ConfigMap] = Sights()
     sights.put("x", _sight(5))
-    sights.begin_list()
     sights.drop("x", 11)
 
-    assert sights.end_list({"x": _sight(5)}, 10) == set()
+    assert sights.take_list({"x": _sight(5)}, 10) == set()
     assert sights.get("x") is None
 
 
 def test_what_we_delete_while_a_list_is_under_way_is_not_brought_back() -> None:
     sights: Sights[ConfigMap] = Sights()
     sights.put("x", _sight(5))
-    sights.begin_list()
-    sights.drop("x", 5)
+    sights.drop("x", 5 + 1)
 
-    assert sights.end_list({"x": _sight(5)}, 10) == set()
+    assert sights.take_list({"x": _sight(5)}, 10) == set()
 
 
 def test_what_appears_while_a_list_is_under_way_is_not_taken_away() -> None:
     sights: Sights[ConfigMap] = Sights()
-    sights.begin_list()
     sights.put("x", _sight(11))
 
-    assert sights.end_list({}, 10) == set()
+    assert sights.take_list({}, 10) == set()
     assert sights.get("x") is not None
 
 
 def test_what_was_deleted_and_made_again_before_a_list_is_known() -> None:
     sights: Sights[ConfigMap] = Sights()
     sights.put("x", _sight(5))
-    sights.begin_list()
     sights.drop("x", 8)
 
-    assert sights.end_list({"x": _sight(9)}, 10) == {"x"}
+    assert sights.take_list({"x": _sight(9)}, 10) == {"x"}
 
 
 _EVENTS = st.lists(st.tuples(st.booleans(), st.integers(1, 30)), max_size=12)

@@ -1,12 +1,22 @@
 """Which of several servers has a prefix, on a real API server, across restarts and absences."""
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bench import api_proxy
 from bench.cluster_api import CONFIG_MAP, MCP_SERVER, Body, ClusterApi, config_map, mcp_server
 from bench.controlplane import ControlPlane
-from bench.operating import condition, operating, publishes, said
+from bench.operating import (
+    AGENT,
+    condition,
+    operating,
+    operating_through,
+    publishes,
+    said,
+)
 from bench.processes import Program, python
 from bench.waiting import until
 from pointsman_contract import labels, register
@@ -179,18 +189,17 @@ async def test_a_prefix_that_is_given_up_is_kept_for_a_while_too(
 async def test_no_name_leads_anywhere_before_the_register_says_so(
     control_plane: ControlPlane, cluster: ClusterApi, namespace: str, release_namespace: str
 ) -> None:
-    mark = control_plane.audit.mark()
     with operating(control_plane.kubeconfig, release_namespace, WATCH_NAMESPACES=namespace):
         await cluster.create(MCP_SERVER, server("github", namespace))
         await said(cluster, "github", namespace, Published="True Published")
-    writes = [
-        one.name or "created"
-        for one in control_plane.audit.writes(mark, agent="pointsman-operator")
-        if one.resource == "configmaps" and one.status < 300
-    ]
+    written = {
+        one["metadata"]["name"]: int(one["metadata"]["resourceVersion"])
+        for one in await cluster.list(CONFIG_MAP, release_namespace)
+    }
 
-    assert len(writes) == 2
     assert await registered(cluster, release_namespace) == {"github": f"{namespace}/github"}
+    name = labels.config_map_name(namespace, "github")
+    assert written[labels.REGISTER_NAME] < written[name]
 
 
 async def test_a_register_that_was_deleted_is_written_again(
@@ -209,6 +218,88 @@ async def test_a_register_that_was_deleted_is_written_again(
             return await registered(cluster, release_namespace) == {"github": f"{namespace}/github"}
 
         await until(is_right, ignoring=(register.InvalidRegister,))
+
+
+async def test_a_register_that_is_read_late_decides_nothing_anew(
+    control_plane: ControlPlane,
+    cluster: ClusterApi,
+    namespace: str,
+    release_namespace: str,
+    tmp_path: Path,
+) -> None:
+    async with api_proxy.before(control_plane.kubeconfig) as proxy:
+        path = proxy.kubeconfig(tmp_path / "kubeconfig")
+        settings = {"WATCH_NAMESPACES": namespace, "RESYNC_SECONDS": "1"}
+        async with operating_through(path, release_namespace, **settings) as operator:
+            await cluster.create(MCP_SERVER, server("old", namespace))
+            await said(cluster, "old", namespace, Published="True Published")
+            reading = proxy.hold(
+                lambda asked: labels.REGISTER_NAME in asked.query.get("fieldSelector", ""),
+                answered=True,
+            )
+            async with asyncio.timeout(10):
+                await reading.is_held.wait()
+            mark = control_plane.audit.mark()
+            await cluster.create(MCP_SERVER, server("new", namespace, prefix="p"))
+
+            async def is_known() -> bool:
+                name = "pointsman_operator_reconciles_total"
+                return await operator.metric(name, outcome="deferred") >= 1
+
+            await until(is_known)
+            await cluster.patch(MCP_SERVER, "old", {"spec": {"prefix": "p"}}, namespace)
+            await said(cluster, "old", namespace, Accepted="False PrefixConflict")
+            reading.may_go_on.set()
+            await said(cluster, "new", namespace, Published="True Published")
+            await operator.resynced()
+            deleted = [
+                one.name
+                for one in control_plane.audit.writes(mark, agent=AGENT, resource="configmaps")
+                if one.verb == "delete"
+            ]
+
+    assert deleted == [labels.config_map_name(namespace, "old")]
+
+
+async def test_a_register_of_somebody_else_is_left_as_it_is_and_holds_up_only_what_is_new(
+    control_plane: ControlPlane, cluster: ClusterApi, namespace: str, release_namespace: str
+) -> None:
+    settings = {"WATCH_NAMESPACES": namespace, "RESYNC_SECONDS": "1"}
+    with operating(control_plane.kubeconfig, release_namespace, **settings) as operator:
+        await cluster.create(MCP_SERVER, server("before", namespace))
+        await said(cluster, "before", namespace, Published="True Published")
+        await operator.resynced()
+        theirs = config_map(labels.REGISTER_NAME, release_namespace, {"x": "y"})
+        await cluster.delete(CONFIG_MAP, labels.REGISTER_NAME, release_namespace)
+        kept = await cluster.create(CONFIG_MAP, theirs)
+        await operator.resynced()
+        await cluster.create(MCP_SERVER, server("after", namespace))
+        told = await said(cluster, "after", namespace, Published="False ApiError")
+        await operator.resynced()
+
+        assert await cluster.get(CONFIG_MAP, labels.REGISTER_NAME, release_namespace) == kept
+        assert labels.REGISTER_NAME in condition(told, "Published")["message"]
+        await publishes(cluster, release_namespace, "before")
+        await cluster.delete(CONFIG_MAP, labels.REGISTER_NAME, release_namespace)
+        await said(cluster, "after", namespace, Published="True Published")
+
+
+async def test_a_register_whose_label_was_taken_away_is_ours_nevertheless(
+    control_plane: ControlPlane, cluster: ClusterApi, namespace: str, release_namespace: str
+) -> None:
+    settings = {"WATCH_NAMESPACES": namespace, "RESYNC_SECONDS": "1"}
+    with operating(control_plane.kubeconfig, release_namespace, **settings):
+        await cluster.create(MCP_SERVER, server("github", namespace))
+        await said(cluster, "github", namespace, Published="True Published")
+        bare = {"metadata": {"labels": None}}
+        await cluster.patch(CONFIG_MAP, labels.REGISTER_NAME, bare, release_namespace)
+
+        async def is_labelled() -> bool:
+            found = await cluster.get(CONFIG_MAP, labels.REGISTER_NAME, release_namespace)
+            kept = found["metadata"].get("labels")
+            return bool(kept == {labels.MANAGED_BY: labels.MANAGER})
+
+        await until(is_labelled)
 
 
 @pytest.mark.parametrize(

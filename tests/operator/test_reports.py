@@ -44,6 +44,7 @@ async def test_a_server_that_the_routers_serve_is_ready(
             one.url,
             two.url,
             WATCH_NAMESPACES=namespace,
+            SETTLED_SECONDS="2",
         ):
             made = await create(cluster, "github", namespace)
             await said(cluster, "github", namespace, Ready="False Progressing")
@@ -146,6 +147,7 @@ async def test_of_three_routers_one_hangs_and_one_lags_and_no_other_server_waits
             release_namespace,
             *(router.url for router in (good, late, hung)),
             WATCH_NAMESPACES=namespace,
+            SETTLED_SECONDS="0.5",
         ):
             made = await create(cluster, "github", namespace)
             other = await create(cluster, "other", namespace)
@@ -171,6 +173,7 @@ async def test_a_restart_among_routers_writes_nothing(
             one.url,
             two.url,
             WATCH_NAMESPACES=namespace,
+            SETTLED_SECONDS="0.5",
         ) as operator:
             for server in made:
                 await said(cluster, server["metadata"]["name"], namespace, Ready="True Ready")
