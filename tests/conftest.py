@@ -11,8 +11,10 @@ from bench.cluster_api import ClusterApi
 from bench.controlplane import ControlPlane
 from bench.peers import Peer
 
-# A busy machine may take its time over generated input.
-settings.register_profile("bench", deadline=None)
+# A busy machine may take its time over generated input. The suite asks the same each time, so
+# that a change is judged by what it changed; new input is sought with --hypothesis-profile=search.
+settings.register_profile("bench", deadline=None, derandomize=True)
+settings.register_profile("search", deadline=None, max_examples=1000)
 settings.load_profile("bench")
 
 _CRD = Path(__file__).resolve().parent.parent / "crds" / "mcpserver.yaml"

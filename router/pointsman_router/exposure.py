@@ -14,7 +14,7 @@ from pointsman_contract.report import (
     printable,
 )
 from pointsman_router.listing import Form, Line
-from pointsman_router.offer import Finding, Offer, Tool
+from pointsman_router.offer import Finding, LeftOut, Offer, Tool
 from pointsman_router.registry import Server, Skip
 
 _PENDING = Skip(ServerReason.PENDING, "the upstream has not been listed yet")
@@ -113,26 +113,29 @@ def _offered(
     allowed = [
         tool for tool in offer.tools if meta.allows_every_tool or tool.name in meta.allowed_tools
     ]
-    # A tool left out is known by what may be shown of its name.
-    shown = {printable(name): name for name in meta.allowed_tools}
-    skipped = tuple(tool for tool in offer.skipped if meta.allows_every_tool or tool.name in shown)
+    left_out = [
+        tool for tool in offer.skipped if meta.allows_every_tool or tool.name in meta.allowed_tools
+    ]
     unmatched: tuple[str, ...] = ()
     if not meta.allows_every_tool:
-        known = {tool.name for tool in allowed} | {shown[tool.name] for tool in skipped}
+        known = {tool.name for tool in allowed} | {tool.name for tool in left_out}
         unmatched = tuple(sorted(set(meta.allowed_tools) - known))
     if finding.trouble:
         state, skip = State.STALE, finding.trouble
     elif allowed:
         state, skip = State.SERVING, None
     else:
-        state, skip = State.SKIPPED, _nothing_shown(offer, skipped)
+        state, skip = State.SKIPPED, _nothing_shown(offer, left_out)
     return Exposure(
         server,
         finding,
         state,
         *_said(skip, server.fault),
         candidates=tuple(_candidate(tool, meta.prefix, max_length) for tool in allowed),
-        skipped=skipped,
+        skipped=tuple(
+            SkippedTool(name=printable(tool.name), reason=tool.reason, message=tool.message)
+            for tool in left_out
+        ),
         unmatched=unmatched,
         bare={
             tool.name: Route(server.id, tool.name, float(meta.timeout_seconds)) for tool in allowed
@@ -140,8 +143,8 @@ def _offered(
     )
 
 
-def _nothing_shown(offer: Offer, skipped: Sequence[SkippedTool]) -> Skip:
-    if skipped:
+def _nothing_shown(offer: Offer, left_out: Sequence[LeftOut]) -> Skip:
+    if left_out:
         return Skip(ServerReason.NO_TOOLS, "every allowed tool was left out: see skippedTools")
     if offer.tools or offer.skipped:
         return Skip(

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pointsman_contract import digest, names, rawjson
-from pointsman_contract.report import ServerInfo, SkippedTool, ToolReason, printable
+from pointsman_contract.report import ServerInfo, ToolReason
 from pointsman_router import toolcheck
 from pointsman_router.registry import Skip
 
@@ -34,11 +34,20 @@ class Tool:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """One tool that is never shown, by the name that its upstream gave it, whatever it holds."""
+
+    name: str
+    reason: ToolReason
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class Offer:
     """One upstream's tools, each either usable or left out with a reason."""
 
     tools: tuple[Tool, ...]
-    skipped: tuple[SkippedTool, ...]
+    skipped: tuple[LeftOut, ...]
     protocol_version: str
     server_info: ServerInfo | None = None
 
@@ -61,7 +70,7 @@ def read(listing: Listing) -> Offer:
     twice = {name for name, number in count.items() if number > 1}
     once = [tool for name, tool in named if name not in twice]
     tools = [tool for tool in once if isinstance(tool, Tool)]
-    skipped = [tool for tool in once if isinstance(tool, SkippedTool)]
+    skipped = [tool for tool in once if isinstance(tool, LeftOut)]
     return Offer(
         tools=tuple(sorted(tools, key=lambda tool: tool.name)),
         skipped=_in_order([*skipped, *(_duplicate(name) for name in twice)]),
@@ -70,47 +79,43 @@ def read(listing: Listing) -> Offer:
     )
 
 
-def _read(raw: bytes) -> tuple[str | None, Tool | SkippedTool]:
+def _read(raw: bytes) -> tuple[str | None, Tool | LeftOut]:
     """Return the name, where one can be read and could be exposed, and what becomes of the tool."""
     try:
         members = rawjson.members(raw)
     except rawjson.Malformed:
         complaint = "the tool is no object with unique members"
-        return None, _skipped("", ToolReason.INVALID_SCHEMA, complaint)
+        return None, LeftOut("", ToolReason.INVALID_SCHEMA, complaint)
     try:
         name = rawjson.string(members.get("name", b"null"))
     except rawjson.Malformed:
-        return None, _skipped("", ToolReason.INVALID_NAME, "the tool's name must be a string")
+        return None, LeftOut("", ToolReason.INVALID_NAME, "the tool's name must be a string")
     tool = _judged(name, members, raw)
     return (name if names.is_exposable(name) else None), tool
 
 
-def _judged(name: str, members: Mapping[str, bytes], raw: bytes) -> Tool | SkippedTool:
+def _judged(name: str, members: Mapping[str, bytes], raw: bytes) -> Tool | LeftOut:
     if not names.is_exposable(name):
-        return _skipped(
+        return LeftOut(
             name,
             ToolReason.INVALID_NAME,
             "the tool's name must not be empty or hold control or hidden characters",
         )
     if len(raw) > TOOL_MAX_BYTES:
-        return _skipped(
+        return LeftOut(
             name,
             ToolReason.TOO_LARGE,
             f"the tool's definition is larger than {TOOL_MAX_BYTES} bytes",
         )
     kept = toolcheck.normalised(members)
     if complaint := toolcheck.problem(kept):
-        return _skipped(name, ToolReason.INVALID_SCHEMA, complaint)
+        return LeftOut(name, ToolReason.INVALID_SCHEMA, complaint)
     return Tool(name, tuple(kept.items()), digest.definition(raw), len(raw))
 
 
-def _duplicate(name: str) -> SkippedTool:
-    return _skipped(name, ToolReason.DUPLICATE_NAME, "the upstream lists this name more than once")
+def _duplicate(name: str) -> LeftOut:
+    return LeftOut(name, ToolReason.DUPLICATE_NAME, "the upstream lists this name more than once")
 
 
-def _skipped(name: str, reason: ToolReason, message: str) -> SkippedTool:
-    return SkippedTool(name=printable(name), reason=reason, message=message)
-
-
-def _in_order(skipped: Iterable[SkippedTool]) -> tuple[SkippedTool, ...]:
+def _in_order(skipped: Iterable[LeftOut]) -> tuple[LeftOut, ...]:
     return tuple(sorted(skipped, key=lambda tool: (tool.name, tool.reason)))

@@ -204,3 +204,11 @@ def test_a_definition_that_no_list_shows_costs_agents_nothing() -> None:
 
     assert [tool.name for tool in made.tools] == ["a"]
     assert made.schema_bytes == len(shown)
+
+
+def test_a_tool_left_out_is_not_taken_for_an_allowed_one_that_looks_alike() -> None:
+    # Neither name can be shown as it is; only one of them is allowed.
+    made = built_of(server(allowed=["\u0fdb"]), found(definition("\x00"), definition("seen")))
+
+    assert only(made).skipped == ()
+    assert only(made).unmatched == ("\u0fdb",)

@@ -8,18 +8,18 @@ from hypothesis import strategies as st
 
 from bench import spelled
 from bench.catalogues import OBJECT, definition, offered
-from pointsman_contract.report import SkippedTool, ToolReason
+from pointsman_contract.report import ToolReason
 from pointsman_router import offer
-from pointsman_router.offer import TOOL_MAX_BYTES, Listing, Offer, Tool
+from pointsman_router.offer import TOOL_MAX_BYTES, LeftOut, Listing, Offer, Tool
 
 GOOD = definition("good")
 
 
-def odd(raw: bytes) -> SkippedTool | Tool:
+def odd(raw: bytes) -> LeftOut | Tool:
     """What becomes of a tool between two good ones, which it must not cost."""
     made = offered(GOOD, raw, definition("well"))
     served = [tool for tool in made.tools if tool.name in ("good", "well")]
-    others: list[SkippedTool | Tool] = [tool for tool in made.tools if tool not in served]
+    others: list[LeftOut | Tool] = [tool for tool in made.tools if tool not in served]
     others += made.skipped
 
     assert len(served) == 2
@@ -78,7 +78,7 @@ def changed(**members: object) -> bytes:
 def test_a_bad_tool_costs_only_itself(raw: bytes, reason: str) -> None:
     left_out = odd(raw)
 
-    assert isinstance(left_out, SkippedTool)
+    assert isinstance(left_out, LeftOut)
     assert left_out.reason == reason
     assert left_out.message.isprintable()
     assert len(left_out.name) <= 120
