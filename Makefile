@@ -1,5 +1,5 @@
 # Every target is a command; what they make lies in .venv and in the cache of the tests.
-.PHONY: help run test check fmt lock
+.PHONY: help run kind kind-down check test e2e fmt lock
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
@@ -9,7 +9,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-CODE := contract operator router client tests benchmarks examples
+CODE := contract operator router client image tests benchmarks examples
 # The pure rooms, under a minute; `make test` runs these again among all the others.
 tests_of = $(patsubst %,tests/$(1)/test_%.py,$(2))
 FAST_TESTS := tests/layout tests/contract \
@@ -17,6 +17,8 @@ FAST_TESTS := tests/layout tests/contract \
   $(call tests_of,mirror,layout settings) \
   $(call tests_of,router,admission belief catalogue dispatch eras exposure jsonrpc listing offer \
     reading registry reporting respond toolcheck) \
+  $(call tests_of,chart,kubernetes_schema notes pods rbac rendering settings values) \
+  $(call tests_of,image,containerfile layers selection) $(call tests_of,cluster,kind) \
   $(call tests_of,client,check envelope folder judgement news notices sample screen)
 
 # Named by what they were made from: a change of the lock file installs anew, nothing else does.
@@ -26,19 +28,31 @@ TO_TEST := .venv/.to-test-$(call made_from,requirements/dev.txt)
 TO_LOCK := .venv/.to-lock-$(call made_from,requirements/uv.txt)
 
 help:  ## Show this.
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1\t/p' Makefile | expand -t 18
 
 run: $(TO_RUN)  ## Start the two example servers, and a router over examples/quickstart.
 	@exec $(BIN)/python examples/run.py
 
-test: $(TO_TEST)  ## Run everything that CI runs: make check, and every test.
+kind:  ## Install the chart in a kind cluster of its own, with the example servers (needs Docker).
+	@tests/cluster/kind-up
+
+kind-down:  ## End that cluster.
+	@tests/cluster/kind-down
+
+check: $(TO_TEST)  ## Check lint, types, fences and the chart, and run the fast tests.
+	$(lint)
+	PYTHONPATH=tests $(BIN)/python -m provision helm
+	$(BIN)/python -m pytest --quiet $(FAST_TESTS)
+
+test: $(TO_TEST)  ## Run everything that CI runs: make check, every test, and make e2e where it can run.
 	$(lint)
 	PYTHONPATH=tests $(BIN)/python -m provision
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --ignore=tests/e2e
+	tests/cluster/e2e --if-able
 
-check: $(TO_TEST)  ## Check lint, types and fences, and run the fast tests.
-	$(lint)
-	$(BIN)/python -m pytest --quiet $(FAST_TESTS)
+e2e: $(TO_TEST)  ## Install the chart on a real node, and use it: image, agents, rollout, upgrade.
+	PYTHONPATH=tests $(BIN)/python -m provision
+	tests/cluster/e2e
 
 fmt: $(TO_TEST)  ## Format the code, and mend what can be mended.
 	$(BIN)/ruff format .
@@ -48,6 +62,9 @@ lock: $(TO_LOCK)  ## Renew every lock file, with what is at least a week old.
 	$(compile) pyproject.toml --extra dev -o requirements/dev.txt
 	$(compile) pyproject.toml requirements/build.in --constraint requirements/dev.txt \
 	  --extra operator --extra mirror --extra client --extra examples -o requirements/run.txt
+	$(compile) requirements/image-build.in --constraint requirements/dev.txt -o requirements/image-build.txt
+	$(compile_image) -o requirements/image.txt
+	$(compile_image) --extra examples -o requirements/examples-image.txt
 	$(compile) requirements/uv.in -o requirements/uv.txt
 	$(compile) tests/provision/go.in -o tests/provision/go.txt
 	$(compile) tests/provision/node.in -o tests/provision/node.txt
@@ -64,6 +81,10 @@ endef
 A_WEEK_AGO = $(shell $(PYTHON) -c 'from datetime import *; print(date.today() - timedelta(7))')
 compile = .venv/lock/bin/uv pip compile --quiet --upgrade --universal --generate-hashes \
   --no-header --python-version 3.11 --exclude-newer $(A_WEEK_AGO)
+
+# One interpreter on one system: pip has no marker to weigh.
+compile_image = $(subst --universal,--python-platform x86_64-manylinux_2_36,$(compile)) pyproject.toml \
+  --constraint requirements/dev.txt --extra operator --extra mirror --extra router --extra client
 
 $(TO_RUN): | $(BIN)/python
 	@echo "Installing what runs, into .venv (once; a minute or two)"

@@ -1,6 +1,6 @@
 """A small MCP server: what time it is elsewhere.
 
-python examples/servers/clock.py [PORT]
+python examples/servers/clock.py [PORT [HOST]]
 """
 
 import sys
@@ -40,4 +40,6 @@ def convert(time: Moment, from_zone: Zone, to_zone: Zone) -> str:
 
 
 if __name__ == "__main__":
-    server.run("streamable-http", port=int(sys.argv[1]) if len(sys.argv) > 1 else 9101)
+    given = dict(zip(("port", "host"), sys.argv[1:], strict=False))
+    address, port = given.get("host", "127.0.0.1"), int(given.get("port", "9101"))
+    server.run("streamable-http", host=address, port=port)

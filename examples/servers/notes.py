@@ -1,6 +1,6 @@
 """A small MCP server: notes that last as long as it runs.
 
-python examples/servers/notes.py [PORT]
+python examples/servers/notes.py [PORT [HOST]]
 """
 
 import sys
@@ -39,4 +39,6 @@ def clear() -> str:
 
 
 if __name__ == "__main__":
-    server.run("streamable-http", port=int(sys.argv[1]) if len(sys.argv) > 1 else 9102)
+    given = dict(zip(("port", "host"), sys.argv[1:], strict=False))
+    address, port = given.get("host", "127.0.0.1"), int(given.get("port", "9102"))
+    server.run("streamable-http", host=address, port=port)

@@ -1,12 +1,15 @@
 """Where the programs are that provisioning laid out for the tests."""
 
 import os
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 # The oldest Node that every npm package of the tests still supports.
 NODE_MAJOR = 20
+# The oldest Helm that knows every flag of the tests.
+HELM_OLDEST = (3, 14)
 
 
 class NotProvided(Exception):
@@ -92,3 +95,23 @@ def mcp1_python() -> Path:
     if not python.is_file():
         raise NotProvided("the virtual environment with mcp 1.x")
     return python
+
+
+def helm_on_path() -> Path | None:
+    """Helm from the PATH, if it is new enough."""
+    helm = shutil.which("helm")
+    if helm is None:
+        return None
+    command = [helm, "version", "--template", "{{.Version}}"]
+    said = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    found = re.match(r"v(\d+)\.(\d+)", said)
+    return Path(helm) if found and (int(found[1]), int(found[2])) >= HELM_OLDEST else None
+
+
+def helm() -> Path:
+    """The path of a Helm that is new enough."""
+    built = directory() / "helm"
+    found = helm_on_path() or (built if os.access(built, os.X_OK) else None)
+    if found is None:
+        raise NotProvided(f"Helm >= {'.'.join(map(str, HELM_OLDEST))}")
+    return found

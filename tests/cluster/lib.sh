@@ -4,8 +4,9 @@
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tools=${POINTSMAN_TOOLS:-$HOME/.cache/pointsman/tools}
-service_range=10.96.0.0/16
+service_range=10.96.0.0/16 # routed nowhere, but within a node's own network namespace
 service_api=10.96.0.1
+service_dns=10.96.0.10
 
 die() { echo "${0##*/}: $*" >&2; exit 1; }
 

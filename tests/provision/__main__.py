@@ -1,8 +1,9 @@
 """Everything that the tests only look up, provided by one command.
 
-    PYTHONPATH=tests python -m provision
+    PYTHONPATH=tests python -m provision [helm]
 
-Cheap when all is there. What an interrupted run left unfinished is taken up by the next one.
+With `helm` only what `make check` looks up. Cheap when all is there. What an interrupted run
+left unfinished is taken up by the next one.
 Everything goes to POINTSMAN_TOOLS, by default ~/.cache/pointsman/tools.
 """
 
@@ -12,7 +13,7 @@ import sys
 from pathlib import Path
 
 from bench import tools
-from provision import environments, run, toolchains
+from provision import debian, environments, images, run, toolchains
 from provision.store import Store, recipe
 
 _TESTS = Path(__file__).resolve().parent.parent
@@ -25,11 +26,31 @@ def provide_control_plane(store: Store) -> None:
     if assets and all(os.access(assets / name, os.X_OK) for name in _CONTROL_PLANE):
         run.say("control plane: all of it in KUBEBUILDER_ASSETS")
         return
+    build(store, "control plane", "control-plane")
+
+
+def provide_helm(store: Store) -> None:
+    """Build Helm, unless the machine has one that is new enough."""
+    if tools.helm_on_path() is None:
+        build(store, "Helm", "helm")
+
+
+def provide_node(store: Store) -> None:
+    """Bring what a real node takes, where one can run."""
+    if os.geteuid() != 0:
+        run.say("node: left out, only root can run one")
+    elif debian.provide():
+        build(store, "node", "control-plane", "node", "helm", KUBEBUILDER_ASSETS="")
+
+
+def build(store: Store, what: str, *names: str, **environment: str) -> None:
+    """Build binaries of the cluster that are not built yet: groups, or single ones."""
     go = toolchains.go(store)
     run.command(
-        "control plane",
-        [_TESTS / "cluster" / "build-tools", "control-plane"],
+        what,
+        [_TESTS / "cluster" / "build-tools", *names],
         environment={
+            **environment,
             "PATH": f"{go.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
             "GOTOOLCHAIN": "local",
             "POINTSMAN_TOOLS": str(store.directory),
@@ -61,15 +82,23 @@ def provide_everything_server(store: Store) -> None:
     store.keep("everything", made_from)
 
 
-def main() -> int:
+def main(*wanted: str) -> int:
     """Provide one thing after the other; say what is missing if one of them fails."""
+    if wanted not in ((), ("helm",)):
+        print(__doc__, file=sys.stderr)
+        return 2
     store = Store(tools.directory())
     try:
         with store.locked():
+            provide_helm(store)
+            if wanted:
+                return 0
             toolchains.provide_node(store)
             environments.provide(store, "mcp1", _TESTS / "peers" / "mcp1.txt", "mcp 1.x")
             provide_everything_server(store)
             provide_control_plane(store)
+            provide_node(store)
+            images.provide()
     except (run.StepFailed, tools.NotProvided, OSError) as error:
         print(f"provision: FAILED: {error}", file=sys.stderr)
         return 1
@@ -78,4 +107,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*sys.argv[1:]))

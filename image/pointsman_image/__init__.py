@@ -1,0 +1,1 @@
+"""The container image of Pointsman, made from Debian packages, wheels and this checkout."""

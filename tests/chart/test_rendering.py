@@ -1,0 +1,109 @@
+"""Whether every combination of values makes sound objects, and the defaults those agreed on."""
+
+import tarfile
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from bench import helm
+from chart import golden_files, kubernetes_schema, rendering
+
+ROOT = Path(__file__).parents[2]
+
+each_combination = pytest.mark.parametrize("name", rendering.COMBINATIONS)
+
+
+@each_combination
+def test_helm_lint_finds_nothing_even_strictly(name: str) -> None:
+    helm.run("lint", "--strict", helm.CHART, "-f", rendering.COMBINATIONS[name])
+
+
+@each_combination
+def test_every_object_is_sound_by_kubernetes_own_schema(name: str) -> None:
+    found = {
+        f"{body['kind']} {body['metadata']['name']}": kubernetes_schema.problems(body)
+        for body in rendering.combination(name).objects
+    }
+
+    assert {where: problems for where, problems in found.items() if problems} == {}
+
+
+@each_combination
+def test_no_object_is_there_twice(name: str) -> None:
+    objects = [
+        (body["kind"], body["metadata"].get("namespace"), body["metadata"]["name"])
+        for body in rendering.combination(name).objects
+    ]
+
+    assert len(set(objects)) == len(objects)
+
+
+@each_combination
+def test_every_object_lies_where_it_belongs(name: str) -> None:
+    watched = rendering.merged(rendering.COMBINATIONS[name]).get("watchNamespaces", [])
+    for body in rendering.combination(name).objects:
+        within = body["metadata"].get("namespace")
+        if body["kind"] in {rendering.CRD, "ClusterRole", "ClusterRoleBinding"}:
+            assert within is None
+        else:
+            assert within in {helm.NAMESPACE, *watched}
+
+
+@pytest.mark.parametrize("path", golden_files.FILES, ids=lambda path: path.name)
+def test_what_was_agreed_on_is_unchanged(path: Path) -> None:
+    assert golden_files.FILES[path]() == path.read_text(), golden_files.RENEW
+
+
+@each_combination
+def test_the_crd_of_the_chart_is_the_one_that_the_programs_know(name: str) -> None:
+    agreed = yaml.safe_load(golden_files.CRD.read_text())
+    for body in rendering.combination(name).of_kind(rendering.CRD):
+        assert body["spec"] == agreed["spec"]
+        assert body["metadata"]["name"] == agreed["metadata"]["name"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "policies"),
+    [
+        pytest.param((), ["keep"], id="kept unless one says otherwise"),
+        pytest.param(("crds.keep=false",), [None], id="not kept"),
+        pytest.param(("crds.install=false",), [], id="not installed"),
+    ],
+)
+def test_uninstalling_leaves_the_crd_unless_one_says_otherwise(
+    settings: tuple[str, ...], policies: list[str | None]
+) -> None:
+    crds = rendering.with_values(*settings).of_kind(rendering.CRD)
+
+    assert [
+        crd["metadata"].get("annotations", {}).get("helm.sh/resource-policy") for crd in crds
+    ] == policies
+
+
+def test_the_chart_has_the_version_of_the_programs() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    chart = yaml.safe_load((helm.CHART / "Chart.yaml").read_text())
+
+    assert chart["version"] == chart["appVersion"] == project["version"]
+
+
+def test_the_package_holds_what_is_installed_and_nothing_of_the_tests(tmp_path: Path) -> None:
+    helm.run("package", helm.CHART, "--destination", tmp_path)
+    (package,) = tmp_path.iterdir()
+    with tarfile.open(package) as archive:
+        top = {name.split("/")[1] for name in archive.getnames()}
+
+    # Chart.yaml and values as they were written.
+    assert top == {
+        *(".helmignore", "Chart.yaml", "files", "templates"),
+        *("values.schema.json", "values.yaml"),
+    }
+
+
+def test_kubernetes_without_native_sidecars_is_refused() -> None:
+    old = ("--kube-version", "1.28.9")
+
+    with pytest.raises(helm.HelmFailed, match=r"kubeVersion: >=1\.29"):
+        helm.template(*rendering.IMAGE, *old)

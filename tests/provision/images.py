@@ -1,0 +1,23 @@
+"""What the images are made from, downloaded before a test makes one."""
+
+import os
+import subprocess
+from pathlib import Path
+
+from provision import debian, run
+
+_BUILD = Path(__file__).resolve().parents[2] / "image" / "build"
+# What it answers on a machine that can make none.
+_NOT_HERE = 3
+_NAME = "pointsman.test/examples:dev"
+
+
+def provide() -> None:
+    """Make both images once, if this machine can: what seldom changes is kept."""
+    command: list[str | Path] = [_BUILD, "--examples", "--name", _NAME, os.devnull]
+    status = subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode
+    if status == _NOT_HERE:
+        run.say("images: left out, this machine can make none")
+    elif status != 0:
+        debian.renew_list()  # apt may know of versions only that are gone
+        run.command("images", command)
