@@ -17,7 +17,7 @@ FAST_TESTS := tests/layout tests/contract \
   $(call tests_of,mirror,layout settings) \
   $(call tests_of,router,admission belief catalogue dispatch eras exposure jsonrpc listing offer \
     reading registry reporting respond toolcheck) \
-  $(call tests_of,chart,kubernetes_schema notes pods rbac rendering settings values) \
+  $(call tests_of,chart,kubernetes_schema notes pods rbac rendering services settings values) \
   $(call tests_of,image,containerfile layers selection) $(call tests_of,cluster,kind) \
   $(call tests_of,client,check envelope folder judgement news notices sample screen)
 

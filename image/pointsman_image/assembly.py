@@ -20,6 +20,8 @@ ENVIRONMENT = {
     "PYTHONDONTWRITEBYTECODE": "1",
 }
 EXAMPLES_ENVIRONMENT = {**ENVIRONMENT, "PYTHONPATH": f"/{LIBRARIES}:/{EXAMPLES}"}
+# gzip's own: beyond it a layer hardly gets smaller.
+LEVEL = 6
 _MIB = 1 << 20
 
 
@@ -31,16 +33,16 @@ class Made:
     compressed_mib: float
 
 
-def make(source: Source, out: Path, name: str, *, examples: bool, level: int, epoch: int) -> Made:
+def make(source: Source, out: Path, name: str, *, examples: bool, epoch: int) -> Made:
     """Write the archive of one image."""
     with source.cache.alone(), tempfile.TemporaryDirectory() as scratch:
         base = _base(source)
         code = Path(scratch) / "code"
         code.mkdir()
         parts.code(source, code, base, epoch)
-        layers = [_packed(base, level), layer.pack(code, Path(scratch) / "code.tar.gz", level)]
+        layers = [_packed(base), layer.pack(code, Path(scratch) / "code.tar.gz", LEVEL)]
         if examples:
-            layers.append(_packed(_examples(source, base), level))
+            layers.append(_packed(_examples(source, base)))
         config = Config(
             user=USER,
             entrypoint=ENTRYPOINT,
@@ -78,11 +80,11 @@ def _examples(source: Source, base: Path) -> Path:
     return source.cache.folder("examples", recipe, lambda root: parts.examples(source, root, base))
 
 
-def _packed(root: Path, level: int) -> Layer:
+def _packed(root: Path) -> Layer:
     """A kept folder's layer, which is kept beside it."""
-    path, described = (root.with_name(f"{level}.{kind}") for kind in ("tar.gz", "json"))
+    path, described = (root.with_name(f"layer.{kind}") for kind in ("tar.gz", "json"))
     if not described.is_file():
-        made = layer.pack(root, path, level)
+        made = layer.pack(root, path, LEVEL)
         described.write_text(json.dumps([made.digest, made.content_digest, made.size]))
     return Layer(path, *json.loads(described.read_text()))
 

@@ -13,6 +13,8 @@ from pointsman_image import step
 # Enough for two checkouts, or for going back and forth between two states of one.
 _KEPT_OF_A_KIND = 2
 _COMPLETE = "complete"
+# Of a recipe's hexadecimal digits: enough that no two are the same.
+_NAMED_BY = 16
 
 
 class NotKept(step.StepFailed):
@@ -35,7 +37,7 @@ class Cache:
 
     def folder(self, kind: str, recipe: str, fill: Callable[[Path], None]) -> Path:
         """The kept folder of that kind and recipe, filled first where it is not there."""
-        place = self.directory / f"{kind}-{recipe[:16]}"
+        place = self.directory / f"{kind}-{recipe[:_NAMED_BY]}"
         if not (place / _COMPLETE).is_file():
             shutil.rmtree(place, ignore_errors=True)
             (place / "root").mkdir(parents=True)
@@ -53,7 +55,8 @@ class Cache:
             yield
 
     def _forget_older(self, kind: str) -> None:
-        complete = self.directory.glob(f"{kind}-*/{_COMPLETE}")
+        # Not what other kinds add to the name: `examples` is no older `examples-wheels`.
+        complete = self.directory.glob(f"{kind}-{'[0-9a-f]' * _NAMED_BY}/{_COMPLETE}")
         newest_last = sorted(complete, key=lambda path: path.stat().st_mtime)
         for old in newest_last[:-_KEPT_OF_A_KIND]:
             shutil.rmtree(old.parent)

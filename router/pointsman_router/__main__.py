@@ -134,9 +134,8 @@ async def serve(chosen: Settings) -> int:
                 chosen.port,
                 name=chosen.server_name,
                 body_max_bytes=chosen.body_max_bytes,
-                close_s=chosen.drain_s,
             )
-            stack.push_async_callback(agents.cleanup)
+            stack.push_async_callback(agents.close)
             _LOG.info("agents are served", extra={"address": agents.addresses[0][:2]})
         except OSError as exc:
             _LOG.error("a port cannot be opened", extra={"detail": exc.strerror})
@@ -148,10 +147,10 @@ async def serve(chosen: Settings) -> int:
             _LOG.error("refreshing ended by itself", exc_info=refreshing.exception())
             return 1
         admin.drain()
-        if signals.first is signal.SIGTERM:
-            # Whoever balances load learns of it late; until then requests come and are served.
-            _LOG.info("draining", extra={"linger_s": chosen.linger_s})
-            await asyncio.sleep(chosen.linger_s)
+        # Whoever balances load learns of SIGTERM late; until then requests come and are served.
+        linger_s = chosen.linger_s if signals.first is signal.SIGTERM else 0.0
+        _LOG.info("draining", extra={"linger_s": linger_s, "drain_s": chosen.drain_s})
+        await agents.leave(linger_s, chosen.drain_s)
     _LOG.info("ended")
     return 0
 

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import Any
 
 from aiohttp import web
@@ -18,6 +19,9 @@ from pointsman_router.respond import Response
 KEEPALIVE_S = 75
 # How long the rest of a refused body is read before its connection is given up.
 REFUSED_BODY_S = 1.0
+# What is left when everybody has had the time to go is cut.
+_LAST_S = 0.5
+_LOOK_EVERY_S = 0.05
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
 
@@ -34,23 +38,51 @@ def http(response: Response, *, server: str) -> web.Response:
     )
 
 
-async def listen(
-    handler: Handler, host: str, port: int, *, name: str, body_max_bytes: int, close_s: float
-) -> web.ServerRunner:
-    """Listen until the runner is cleaned up, which waits `close_s` for what is in flight.
+class Port:
+    """An open port; to `leave` it before it is closed costs no agent a request."""
 
-    Raises OSError where the port cannot be had.
-    """
-    runner = web.ServerRunner(
-        _Server(handler, name=name, body_max_bytes=body_max_bytes), shutdown_timeout=close_s
-    )
+    def __init__(self, server: "_Server", runner: web.ServerRunner) -> None:
+        self._server = server
+        self._runner = runner
+
+    @property
+    def addresses(self) -> list[Any]:
+        """Where it listens, as sockets name it."""
+        return self._runner.addresses
+
+    async def leave(self, linger_s: float, drain_s: float) -> None:
+        """Serve on for `linger_s`, then accept no more and wait until all have gone, or `drain_s`.
+
+        From the start every answer takes its connection along. One that is idle stays open to the
+        end where agents are sent elsewhere meanwhile, since they may be writing on it just now;
+        without a linger nobody sends them, and it is closed.
+        """
+        self._server.is_left = True
+        await asyncio.sleep(linger_s)
+        for site in list(self._runner.sites):
+            await site.stop()
+        if not linger_s:
+            self._server.close_idle()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(drain_s):
+                await self._server.emptied()
+
+    async def close(self) -> None:
+        """Close it, and cut what is still open."""
+        await self._runner.cleanup()
+
+
+async def listen(handler: Handler, host: str, port: int, *, name: str, body_max_bytes: int) -> Port:
+    """Return the port, open; raises OSError where it cannot be had."""
+    server = _Server(handler, name=name, body_max_bytes=body_max_bytes)
+    runner = web.ServerRunner(server, shutdown_timeout=_LAST_S)
     await runner.setup()
     try:
         await web.TCPSite(runner, host, port).start()
     except OSError:
         await runner.cleanup()
         raise
-    return runner
+    return Port(server, runner)
 
 
 async def expect(request: web.BaseRequest) -> None:
@@ -62,8 +94,24 @@ async def expect(request: web.BaseRequest) -> None:
 class _Server(web.Server):
     def __init__(self, handler: Handler, *, name: str, body_max_bytes: int) -> None:
         super().__init__(handler, request_factory=self._read)
+        self.is_left = False
         self._name = name
         self._body_max_bytes = body_max_bytes
+
+    def close_idle(self) -> None:
+        """Close the connections that no request is on."""
+        for connection in self.connections:
+            if isinstance(connection, _Connection) and not connection.is_busy:
+                connection.force_close()
+                if connection.transport is not None:
+                    connection.transport.close()
+
+    async def emptied(self) -> None:
+        """Return once no connection is open."""
+        while True:
+            if not self.connections:
+                return
+            await asyncio.sleep(_LOOK_EVERY_S)
 
     def __call__(self) -> RequestHandler:
         return _Connection(
@@ -84,6 +132,8 @@ class _Server(web.Server):
         writer: AbstractStreamWriter,
         task: "asyncio.Task[None]",
     ) -> web.BaseRequest:
+        if isinstance(protocol, _Connection):
+            protocol.is_busy = True
         return web.BaseRequest(
             message,
             payload,
@@ -98,7 +148,19 @@ class _Server(web.Server):
 class _Connection(RequestHandler):
     def __init__(self, server: _Server, name: str, **options: Any) -> None:
         super().__init__(server, **options)
+        self.is_busy = False
+        self._server = server
         self._server_name = name
+
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        """Send an answer, the last on its connection where the port is being left."""
+        if self._server.is_left:
+            resp.force_close()
+        finished = await super().finish_response(request, resp, start_time)
+        self.is_busy = False
+        return finished
 
     def handle_error(
         self,

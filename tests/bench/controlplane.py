@@ -52,7 +52,11 @@ class ControlPlane:
     def kubectl(self, *arguments: str | Path, stdin: str = "") -> str:
         """What kubectl prints, as the administrator; `CommandFailed` when it refuses."""
         kubectl = tools.control_plane_binary("kubectl")
-        return _run([kubectl, "--kubeconfig", self.kubeconfig, *arguments], stdin=stdin)
+        return _run(
+            [kubectl, "--kubeconfig", self.kubeconfig, *arguments],
+            {"KUBECACHEDIR": str(self.directory / "kubectl-cache")},  # not the user's own
+            stdin=stdin,
+        )
 
     def request(self, method: str, path: str, body: object = None) -> dict[str, Any]:
         """One JSON request as the administrator, blocking; for fixtures, not for async tests."""

@@ -20,6 +20,7 @@ from pointsman_router.upstream import Link
 
 BODY_MAX_BYTES = 4096
 BODY_S = 0.5
+DRAIN_S = 1.0
 _ANSWER_S = 10.0
 
 
@@ -172,15 +173,11 @@ async def serving(
     )
     policy = Policy(admission.hosts(hosts), Form.DOTTED, BODY_MAX_BYTES, BODY_S, "pointsman")
     door = Door(policy, relay, current=port.catalogue, meter=port.meter)
-    runner = await listen(
-        door.serve,
-        ports.LOOPBACK,
-        port.port,
-        name="pointsman",
-        body_max_bytes=BODY_MAX_BYTES,
-        close_s=1.0,
+    opened = await listen(
+        door.serve, ports.LOOPBACK, port.port, name="pointsman", body_max_bytes=BODY_MAX_BYTES
     )
     try:
         yield port
     finally:
-        await runner.cleanup()
+        await opened.leave(0, DRAIN_S)
+        await opened.close()

@@ -1,6 +1,7 @@
 """What the chart renders, each combination of values once in a session."""
 
 import functools
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,9 +36,11 @@ class Container:
     @property
     def environment(self) -> dict[str, str]:
         """Every variable as the program sees it."""
-        given = {one["name"]: one["value"] for one in self.body["env"]}
-        assert len(given) == len(self.body["env"]), "a variable is there twice"
-        return {name: value.replace("$$(", "$(") for name, value in given.items()}
+        given: dict[str, str] = {}
+        for one in self.body["env"]:
+            assert one["name"] not in given, "a variable is there twice"
+            given[one["name"]] = _expanded(one["value"], given)
+        return given
 
     @property
     def mounts(self) -> dict[str, Body]:
@@ -48,6 +51,15 @@ class Container:
     def ports(self) -> dict[str, int]:
         """Its ports by name."""
         return {one["name"]: one["containerPort"] for one in self.body["ports"]}
+
+
+def _expanded(value: str, before: dict[str, str]) -> str:
+    """What the kubelet makes of a value: $$ is a $, $(NAME) another variable that is there."""
+
+    def meant(found: re.Match[str]) -> str:
+        return "$" if found[0] == "$$" else before.get(found[1], found[0])
+
+    return re.sub(r"\$\$|\$\(([^)]*)\)", meant, value)
 
 
 @dataclass(frozen=True, slots=True)

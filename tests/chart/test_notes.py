@@ -27,6 +27,30 @@ def test_the_address_for_agents_is_the_services(name: str) -> None:
     assert f"\n  http://{authority}/mcp\n" in _notes(name)
 
 
+@pytest.mark.parametrize(
+    ("hosts", "told"),
+    [
+        pytest.param("null", "are refused until router.allowedHosts has the host", id="no host"),
+        pytest.param(
+            '["a.example"]',
+            "are refused unless they name a host of router.allowedHosts.",
+            id="some host",
+        ),
+        pytest.param('["a.example", "*"]', None, id="any host"),
+    ],
+)
+@pytest.mark.parametrize("kind", ["ClusterIP", "NodePort", "LoadBalancer"])
+def test_whether_calls_from_outside_are_answered_is_told(
+    kind: str, hosts: str, told: str | None
+) -> None:
+    values = ("--set", f"service.type={kind}", "--set-json", f"router.allowedHosts={hosts}")
+    text = " ".join(helm.notes(*rendering.IMAGE, *values).split())
+    outside = kind != "ClusterIP" and told is not None
+
+    assert (f"outside the cluster (service.type: {kind}) {told}" in text) == outside
+    assert ("outside the cluster" in text) == outside
+
+
 @each_combination
 def test_the_form_of_the_names_is_the_one_that_is_listed(name: str) -> None:
     form = rendering.combination(name).container("router").environment["POINTSMAN_ROUTER_NAMES"]

@@ -1,5 +1,6 @@
 """Whether every combination of values makes sound objects, and the defaults those agreed on."""
 
+import shutil
 import tarfile
 import tomllib
 from pathlib import Path
@@ -38,6 +39,20 @@ def test_no_object_is_there_twice(name: str) -> None:
     ]
 
     assert len(set(objects)) == len(objects)
+
+
+def test_a_name_that_looks_like_something_else_stays_a_text() -> None:
+    given = rendering.render(
+        *(*rendering.IMAGE, "--set", "fullnameOverride=on", "--set", "nameOverride=yes"),
+        *("--set-string", "watchNamespaces={789}", "--set-string", "router.priorityClassName=1"),
+        *("--set-string", "operator.serviceAccount.name=12"),
+        *("--set-string", "router.serviceAccount.name=1e3"),
+        release="123",
+        namespace="456",
+    )
+
+    for body in given.objects:
+        assert kubernetes_schema.problems(body) == [], body["metadata"]["name"]
 
 
 @each_combination
@@ -100,6 +115,19 @@ def test_the_package_holds_what_is_installed_and_nothing_of_the_tests(tmp_path: 
         *(".helmignore", "Chart.yaml", "files", "templates"),
         *("values.schema.json", "values.yaml"),
     }
+
+
+def test_a_version_with_build_metadata_makes_sound_labels(tmp_path: Path) -> None:
+    chart = shutil.copytree(helm.CHART, tmp_path / "pointsman")
+    path = chart / "Chart.yaml"
+    said = yaml.safe_load(path.read_text())
+    path.write_text(yaml.safe_dump({**said, "version": f"{said['version']}+1"}))
+    where = (helm.RELEASE, chart, "--kube-version", "1.29.0")
+
+    made = rendering.read(helm.run("template", *where, *rendering.IMAGE))
+
+    charts = {one["metadata"]["labels"]["helm.sh/chart"] for one in made.objects}
+    assert charts == {f"pointsman-{said['version']}_1"}
 
 
 def test_kubernetes_without_native_sidecars_is_refused() -> None:

@@ -185,6 +185,17 @@ def test_a_large_number_keeps_its_digits(by: str, number: int, tmp_path: Any) ->
     assert router.environment["POINTSMAN_ROUTER_BODY_MAX_BYTES"] == str(number)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["$(POINTSMAN_ROUTER_DIRECTORY)", "$$(POINTSMAN_ROUTER_DIRECTORY)", "a $$ b", "5 $", "$"],
+)
+def test_a_dollar_is_a_dollar(text: str) -> None:
+    given = ("--set-json", f"router.settings.serverName={json.dumps(text)}")
+    router = rendering.render(*rendering.IMAGE, *given).container("router")
+
+    assert router.environment["POINTSMAN_ROUTER_SERVER_NAME"] == text
+
+
 def test_a_fraction_and_a_zero_arrive() -> None:
     values = (
         *("--set-json", "router.settings.linkPollSeconds=0.01"),

@@ -7,10 +7,28 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import yaml
 
 from bench import helm
 from bench.cluster_api import Body
 from chart import rendering
+
+DEFAULTS = rendering.merged(helm.CHART / "values.yaml")
+
+
+def _leaves(values: Body, path: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in values.items():
+        within = f"{path}.{name}".removeprefix(".")
+        if isinstance(value, dict) and value:
+            yield from _leaves(value, within)
+        else:
+            yield within, value
+
+
+# The image has no default; a program's settings have tests of their own.
+OPTIONAL = [
+    path for path, _ in _leaves(DEFAULTS) if path != "image.repository" and ".settings." not in path
+]
 
 
 @pytest.mark.parametrize(
@@ -33,6 +51,11 @@ from chart import rendering
         pytest.param("watchNamespaces={a,a}", "watchNamespaces", id="a namespace twice"),
         pytest.param("router.allowedHosts={a b}", "router allowedHosts", id="two names in one"),
         pytest.param("router.allowedHosts={*.a}", "router allowedHosts", id="no wildcards"),
+        pytest.param(
+            "router.allowedHosts={https://a}", "router allowedHosts", id="no name but URL"
+        ),
+        pytest.param("clusterDomain=null", "clusterDomain", id="no domain"),
+        pytest.param("enabled=false", "enabled", id="a condition without a parent"),
         pytest.param(
             "router.settings.drainSeconds=601", "router settings drainSeconds", id="over the bound"
         ),
@@ -74,6 +97,11 @@ from chart import rendering
             "operator.serviceAccount.name",
             id="no account at all",
         ),
+        pytest.param(
+            "operator.serviceAccount.name=pointsman-router",
+            "operator.serviceAccount.name router.serviceAccount.name",
+            id="one account for both",
+        ),
     ],
 )
 def test_a_wrong_value_is_refused_and_named(setting: str, names: str) -> None:
@@ -100,14 +128,19 @@ def test_a_release_whose_name_begins_with_a_digit_is_told_how_to_go_on() -> None
     assert rendering.with_values("fullnameOverride=first", release="1st").objects
 
 
-def test_the_chart_may_be_part_of_another_one() -> None:
-    assert rendering.with_values("global.anything=1").objects
+@pytest.mark.parametrize("value", ["watchNamespaces", "router.allowedHosts", "imagePullSecrets"])
+def test_a_list_of_which_nothing_is_left_is_empty(value: str) -> None:
+    assert rendering.with_values(f"{value}=null") == rendering.with_values()
+
+
+@pytest.mark.parametrize("value", ["global.anything=1", "enabled=true"])
+def test_the_chart_may_be_part_of_another_one(value: str) -> None:
+    assert rendering.with_values(value) == rendering.with_values()
 
 
 def test_everything_is_set_in_the_combination_that_sets_everything() -> None:
-    defaults = rendering.merged(helm.CHART / "values.yaml")
     everything = rendering.merged(rendering.COMBINATIONS["everything"])
-    unset = dict(_leaves(defaults)).keys() - dict(_leaves(everything)).keys()
+    unset = dict(_leaves(DEFAULTS)).keys() - dict(_leaves(everything)).keys()
     # Whatever is free to choose counts as set where anything is.
     missing = {
         path
@@ -118,12 +151,33 @@ def test_everything_is_set_in_the_combination_that_sets_everything() -> None:
     assert missing == set()
 
 
+@pytest.mark.parametrize("path", OPTIONAL)
+def test_what_is_made_without_a_value_is_something_else(path: str) -> None:
+    # First where most are set; `true` for the default is in the others.
+    for name in ("everything", *rendering.COMBINATIONS):
+        values = rendering.merged(rendering.COMBINATIONS[name])
+        without = _without(values, path.split("."))
+        if without != values:
+            made = rendering.render("-f", "-", stdin=yaml.safe_dump(without))
+            if made != rendering.combination(name):
+                return
+    pytest.fail("it changes nothing in any combination")
+
+
+def _without(values: Body, path: list[str]) -> Body:
+    """These values without the one at a path, which may not be there."""
+    name, *others = path
+    rest = {key: value for key, value in values.items() if key != name}
+    within = values.get(name)
+    return {**rest, name: _without(within, others)} if others and within is not None else rest
+
+
 def test_every_value_of_the_schema_is_in_the_values_file() -> None:
     schema = json.loads((helm.CHART / "values.schema.json").read_text())
     offered = set(_offered(schema, schema["definitions"]))
-    there = dict(_leaves(rendering.merged(helm.CHART / "values.yaml"))).keys()
+    there = dict(_leaves(DEFAULTS)).keys()
 
-    assert {path for path in offered if ".settings." not in path} - {"global"} == {
+    assert {path for path in offered if ".settings." not in path} - {"global", "enabled"} == {
         path for path in there if ".settings." not in path
     }
 
@@ -137,15 +191,6 @@ def test_every_value_is_explained_itself_or_part_by_part() -> None:
     ]
 
     assert unexplained == ["image:", "names:", "crds:", "rbac:", "service:"]
-
-
-def _leaves(values: Body, path: str = "") -> Iterator[tuple[str, Any]]:
-    for name, value in values.items():
-        within = f"{path}.{name}".removeprefix(".")
-        if isinstance(value, dict) and value:
-            yield from _leaves(value, within)
-        else:
-            yield within, value
 
 
 def _offered(said: Body, definitions: Body, path: str = "") -> Iterator[str]:

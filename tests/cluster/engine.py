@@ -9,6 +9,7 @@ a pod whose image is not on the node, a kubeconfig of no cluster.
 import json
 import os
 import re
+import signal
 import sys
 from pathlib import Path
 from typing import Any, NoReturn
@@ -22,6 +23,7 @@ def new(path: Path, **differences: Any) -> None:
         "engine": True,
         "kind_version": "v0.33.0",
         "fails": "",
+        "hangs": "",
         "clusters": {},
         "built": [],
         "calls": [],
@@ -119,6 +121,9 @@ def main(path: Path, program: str, *arguments: str) -> None:
     world = json.loads(path.read_text())
     call = " ".join([program, *arguments])
     world["calls"].append(call)
+    if world["hangs"] and call.startswith(world["hangs"]):
+        path.write_text(json.dumps(world))
+        signal.pause()
     try:
         if world["fails"] and call.startswith(world["fails"]):
             refuse("failed, as it was to")

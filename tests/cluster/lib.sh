@@ -114,7 +114,7 @@ YAML
 }
 
 get() { # get PATH: ask the API server as its administrator
-  "$(tool kubectl)" --kubeconfig "$dir/kubeconfig" --request-timeout 5s get --raw "$1"
+  KUBECACHEDIR="$dir/kubectl-cache" "$(tool kubectl)" --kubeconfig "$dir/kubeconfig" --request-timeout 5s get --raw "$1"
 }
 
 seconds_since() { awk -v a="$1" -v b="$EPOCHREALTIME" 'BEGIN { printf "%.1f", b - a }'; }

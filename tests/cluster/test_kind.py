@@ -1,78 +1,12 @@
 """How `make kind` brings a cluster up, and what it says where something is missing."""
 
-import json
 import re
-import shutil
-import subprocess
-import sys
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from cluster import engine
-
-_HERE = Path(__file__).resolve().parent
-_ROOT = _HERE.parents[1]
-# What the scripts use beside those; whatever else a machine has is out of their sight.
-_BASICS = ("bash", "cat", "dirname", "git", "grep", "head", "mkdir", "rm", "sed", "sort")
-
-
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """A machine with some of the programs, and a world for them."""
-
-    folder: Path
-
-    @property
-    def kubeconfig(self) -> Path:
-        """The cluster's own."""
-        return self.folder / "tools/kind/pointsman.kubeconfig"
-
-    @property
-    def world(self) -> dict[str, Any]:
-        """What the programs made so far, and how they were called."""
-        world = json.loads((self.folder / "world.json").read_text())
-        assert isinstance(world, dict)
-        return world
-
-    def has(self, *programs: str) -> None:
-        """Put these programs on the PATH, and no others."""
-        for program in engine.PROGRAMS:
-            (self.folder / "bin" / program).unlink(missing_ok=True)
-        for program in programs:
-            path = self.folder / "bin" / program
-            command = f'"{sys.executable}" "{engine.__file__}" "{self.folder}/world.json" {program}'
-            path.write_text(f'#!/usr/bin/env bash\nexec {command} "$@"\n')
-            path.chmod(0o755)
-
-    def begins(self, **differences: Any) -> None:
-        """Begin its world."""
-        engine.new(self.folder / "world.json", **differences)
-
-    def run(self, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run one of the scripts."""
-        return subprocess.run(
-            [_HERE / script, *arguments],
-            env={
-                "PATH": str(self.folder / "bin"),
-                "HOME": str(self.folder / "home"),
-                "POINTSMAN_TOOLS": str(self.folder / "tools"),
-            },
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-
-    def calls(self) -> list[str]:
-        """What the programs were told to do, beside being asked what is there."""
-        asked = re.compile(r"docker info|kind version|kind get clusters")
-        names = {str(_ROOT): "CHECKOUT", str(self.kubeconfig): "KUBECONFIG"}
-        told = [call for call in self.world["calls"] if not asked.match(call)]
-        for found, name in names.items():
-            told = [call.replace(found, name) for call in told]
-        return [re.sub(r"EPOCH=\d+", "EPOCH=TIME", call) for call in told]
+from cluster.machine import Machine
 
 
 def made(target: str, image: str) -> list[str]:
@@ -84,21 +18,6 @@ def made(target: str, image: str) -> list[str]:
         ),
         f"kind load docker-image {image} --name pointsman",
     ]
-
-
-@pytest.fixture
-def machine(tmp_path: Path) -> Machine:
-    """A machine that has everything and on which nothing was done."""
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "home").mkdir()
-    for basic in (*_BASICS, "env"):
-        found = shutil.which(basic)
-        assert found is not None
-        (tmp_path / "bin" / basic).symlink_to(found)
-    made = Machine(tmp_path)
-    made.has(*engine.PROGRAMS)
-    made.begins()
-    return made
 
 
 def test_all_that_is_missing_is_named_at_once_and_nothing_is_done(machine: Machine) -> None:

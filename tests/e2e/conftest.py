@@ -1,6 +1,7 @@
 """What a test on a real node may ask for, and how long each step took."""
 
 import os
+import subprocess
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -78,7 +79,7 @@ def said(*arguments: str) -> str:
     """What kubectl says, or that it refuses."""
     try:
         return Live("").kubectl(*arguments)
-    except CommandFailed as refusal:
+    except (CommandFailed, OSError, subprocess.TimeoutExpired) as refusal:
         return str(refusal)
 
 

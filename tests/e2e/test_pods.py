@@ -7,10 +7,12 @@ import pytest
 
 from bench.waiting import wait_until
 from e2e import figures
-from e2e.live import ADDRESS, NAMESPACE, RELEASE, Live, Pod, answer_of
+from e2e.live import ADDRESS, NAMESPACE, RELEASE, CommandFailed, Live, Pod, answer_of
 
 ROUTERS = "app.kubernetes.io/component=router"
 RATE = 20
+# One a second. A router that waits for nothing starts within the first.
+PROBES = 3
 MIB = {"Mi": 1, "Gi": 1024}
 # What is resident of the first process of a container, in KiB.
 RESIDENT = 'print(next(line for line in open("/proc/1/status") if line[:6] == "VmRSS:").split()[1])'
@@ -30,7 +32,7 @@ def test_a_router_starts_only_once_its_mirror_has_what_is_published(
     live: Live, agent: Pod, examples: tuple[str, ...]
 ) -> None:
     before = set(_routers(live))
-    with agent.talking("/agent/calls.py", ADDRESS, str(RATE)) as load:
+    with agent.talking("/agent/calls.py", ADDRESS, str(RATE), "0") as load:
         assert load.stdout is not None
         assert load.stdout.readline() == "calling\n"
         binding = ("rolebinding", f"{RELEASE}-router", "--namespace", NAMESPACE)
@@ -38,14 +40,17 @@ def test_a_router_starts_only_once_its_mirror_has_what_is_published(
         try:
             live.kubectl("delete", "pod", min(before), "--namespace", NAMESPACE)
 
-            def refused() -> dict[str, Any] | None:
-                late = [pod for name, pod in _routers(live).items() if name not in before]
-                return late[0] if late and "is forbidden" in _log(live, late[0]) else None
+            def refused() -> str | None:
+                late = [name for name in _routers(live) if name not in before]
+                heard = late and "is forbidden" in _log(live, late[0])
+                return late[0] if heard and _failed_probes(live, late[0]) >= PROBES else None
 
             late = wait_until(refused, 60, "the new pod's mirror may not list", every_s=0.5)
-            state = late["status"]["containerStatuses"][0]["state"]
-            assert not _ready(late)
-            assert "waiting" in state
+            pod = _routers(live)[late]
+            assert not _ready(pod)
+            assert [one["state"].keys() for one in pod["status"]["containerStatuses"]] == [
+                {"waiting"}
+            ]
         finally:
             live.install()
         wait_until(
@@ -58,11 +63,17 @@ def test_a_router_starts_only_once_its_mirror_has_what_is_published(
     assert said["failed"] == 0, said
 
 
-def _log(live: Live, pod: dict[str, Any]) -> str:
+def _log(live: Live, pod: str) -> str:
     try:
-        return live.kubectl("logs", pod["metadata"]["name"], "-n", NAMESPACE, "-c", "mirror")
-    except AssertionError:  # it has not begun
+        return live.kubectl("logs", pod, "--namespace", NAMESPACE, "--container", "mirror")
+    except CommandFailed:  # it has not begun
         return ""
+
+
+def _failed_probes(live: Live, pod: str) -> int:
+    about = f"involvedObject.name={pod},reason=Unhealthy"
+    found = live.get("events", "--namespace", NAMESPACE, "--field-selector", about)
+    return sum(event.get("count") or 1 for event in found["items"])
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,7 @@ def stages() -> dict[str, Stage]:
     for line in filter(None, joined.splitlines()):
         instruction, _, rest = line.partition(" ")
         if instruction == "FROM":
-            parent, name = re.fullmatch(r"(\S+) AS (\S+)", rest).groups()  # type: ignore[union-attr]
+            parent, _, name = rest.partition(" AS ")
             stage = found[name] = Stage(parent)
         elif found:
             stage.instructions.append((instruction, rest))

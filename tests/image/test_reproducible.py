@@ -10,13 +10,12 @@ import pytest
 
 from bench import tools
 from image.archives import Archive
-from pointsman_image import layer
+from pointsman_image import assembly, layer
 
 _ROOT = Path(__file__).resolve().parents[2]
 _ROOTFS = _ROOT / "image" / "rootfs"
 # Compiling a standard library and all libraries, on a busy machine.
 _REBUILD_TIMEOUT_S = 600
-_LEVEL = 6
 
 
 @pytest.mark.timeout(_REBUILD_TIMEOUT_S)
@@ -41,7 +40,7 @@ def test_a_root_made_elsewhere_from_the_same_files_is_the_same_image(
     assert done.returncode == 0, done.stderr
 
     packed = [
-        layer.pack(tmp_path / "parts" / part, tmp_path / f"{part}.tar.gz", _LEVEL)
+        layer.pack(tmp_path / "parts" / part, tmp_path / f"{part}.tar.gz", assembly.LEVEL)
         for part in ("base", "code", "examples")
     ]
 

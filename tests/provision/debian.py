@@ -1,4 +1,4 @@
-"""Which Debian packages a node and an image need, and how they come onto the machine."""
+"""Which Debian packages a node needs, and how they come onto the machine."""
 
 import os
 import shutil

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 from provision import debian, run
@@ -14,7 +15,8 @@ _NAME = "pointsman.test/examples:dev"
 
 def provide() -> None:
     """Make both images once, if this machine can: what seldom changes is kept."""
-    command: list[str | Path] = [_BUILD, "--examples", "--name", _NAME, os.devnull]
+    # By this interpreter, as the tests do: it has a pip, and what is kept is kept for it.
+    command: list[str | Path] = [sys.executable, _BUILD, "--examples", "--name", _NAME, os.devnull]
     status = subprocess.run(command, stdin=subprocess.DEVNULL, check=False).returncode
     if status == _NOT_HERE:
         run.say("images: left out, this machine can make none")

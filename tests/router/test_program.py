@@ -3,13 +3,14 @@
 import asyncio
 import json
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 import pytest
+from yarl import URL
 
 from bench import behaviours, ports, stack
 from bench.behaviours import results_in
@@ -47,6 +48,21 @@ class Held:
         """The result of a call."""
         async with aiohttp.ClientSession() as agent, agent.post(self._url, json=CALL) as answer:
             return json.loads(await answer.read())["result"]
+
+    async def answer(self, agent: aiohttp.ClientSession) -> Mapping[str, str]:
+        """The headers of the answer to a call by this agent."""
+        async with agent.post(self._url, json=CALL) as answer:
+            await answer.read()
+            return answer.headers
+
+    async def refuses_connections(self) -> bool:
+        """Whether no new connection is taken any more."""
+        try:
+            _, writer = await asyncio.open_connection(ports.LOOPBACK, URL(self._url).port)
+        except ConnectionRefusedError:
+            return True
+        writer.close()
+        return False
 
     async def calling(self) -> asyncio.Task[Any]:
         """A call that has reached the upstream."""
@@ -147,6 +163,48 @@ async def test_while_it_lingers_agents_are_served_and_told_to_go_elsewhere(tmp_p
 
     assert result["n"] == 7
     assert still_running
+
+
+async def test_an_idle_connection_is_served_to_the_end_of_the_drain_and_told_to_go(
+    tmp_path: Path,
+) -> None:
+    async with holding(tmp_path, LINGER_SECONDS="0.2") as router:
+        router.may_answer.set()
+        async with aiohttp.ClientSession() as agent:
+            before = await router.answer(agent)
+            router.program.send(signal.SIGTERM)
+            await until(router.refuses_connections)
+            after = await router.answer(agent)
+        status = await router.program.ends(5)
+
+    assert "Connection" not in before
+    assert after["Connection"] == "close"
+    assert status == 0
+
+
+async def test_while_it_lingers_every_answer_takes_its_connection_along(tmp_path: Path) -> None:
+    async with holding(tmp_path, LINGER_SECONDS="60") as router:
+        router.may_answer.set()
+        router.program.send(signal.SIGTERM)
+        await router.drains()
+        async with aiohttp.ClientSession() as agent:
+            headers = await router.answer(agent)
+
+    assert headers["Connection"] == "close"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda each: each.name)
+async def test_an_idle_connection_holds_nobody_up_where_nothing_sends_agents_elsewhere(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    async with holding(tmp_path) as router:
+        router.may_answer.set()
+        async with aiohttp.ClientSession() as agent:
+            await router.answer(agent)
+            router.program.send(number)
+            status = await router.program.ends(5)
+
+    assert status == 0
 
 
 async def test_a_call_that_outlasts_the_drain_does_not_hold_it_up(tmp_path: Path) -> None:

@@ -23,8 +23,8 @@
 {{- end }}
 
 {{- define "pointsman.selector" -}}
-app.kubernetes.io/name: {{ include "pointsman.name" .root }}
-app.kubernetes.io/instance: {{ .root.Release.Name }}
+app.kubernetes.io/name: {{ include "pointsman.name" .root | quote }}
+app.kubernetes.io/instance: {{ .root.Release.Name | quote }}
 app.kubernetes.io/component: {{ .component }}
 {{- end }}
 

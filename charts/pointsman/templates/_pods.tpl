@@ -17,7 +17,7 @@ metadata:
 
 {{- define "pointsman.podspec" -}}
 {{- $own := index .root.Values .component -}}
-serviceAccountName: {{ include "pointsman.account" . }}
+serviceAccountName: {{ include "pointsman.account" . | quote }}
 # Only what talks to the API server gets a token, by a volume of its own.
 automountServiceAccountToken: false
 # A Service named pointsman-router would set POINTSMAN_ROUTER_PORT to tcp://...
@@ -33,7 +33,7 @@ imagePullSecrets:
   {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- with $own.priorityClassName }}
-priorityClassName: {{ . }}
+priorityClassName: {{ . | quote }}
 {{- end }}
 {{- with $own.nodeSelector }}
 nodeSelector:

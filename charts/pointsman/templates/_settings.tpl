@@ -1,12 +1,12 @@
 {{/* Values as a program reads them from its environment. */}}
 
 {{/* JSON spells a number without an exponent, which %v does from a million on. $( would name
-     another variable. */}}
+     another variable, and $$ is a $. */}}
 {{- define "pointsman.text" -}}
 {{- if kindIs "slice" . }}
-{{- join "," . | replace "$(" "$$(" }}
+{{- join "," . | replace "$" "$$" }}
 {{- else if kindIs "string" . }}
-{{- replace "$(" "$$(" . }}
+{{- replace "$" "$$" . }}
 {{- else }}
 {{- toJson . }}
 {{- end }}
@@ -32,7 +32,7 @@
 {{- $name := include "pointsman.fullname" . }}
 {{- $space := .Release.Namespace }}
 {{- $within := list $name (printf "%s.%s" $name $space) (printf "%s.%s.svc" $name $space) (printf "%s.%s.svc.%s" $name $space .Values.clusterDomain) }}
-{{- join "," (concat (list "localhost" "127.0.0.1" "[::1]") $within .Values.router.allowedHosts) }}
+{{- join "," (concat (list "localhost" "127.0.0.1" "[::1]") $within (.Values.router.allowedHosts | default list)) }}
 {{- end }}
 
 {{/* The router serves on for lingerSeconds, then ends calls for drainSeconds. After that come 4 s

@@ -1,7 +1,8 @@
 """A load of calls at a fixed rate, each answer checked; none is tried again.
 
-python calls.py URL RATE      prints a line once calls succeed, and JSON when standard input ends
+python calls.py URL RATE LEAST
 
+Prints a line once calls succeed, and JSON when standard input has ended and LEAST calls were made.
 Half of the calls keep their connections, as agents do; half open one each, as scripts do.
 """
 
@@ -37,11 +38,13 @@ async def one(session: aiohttp.ClientSession, url: str, number: int, tally: Tall
             raise Wrong(f"{moment} became {text[:80]}")
         tally.good += 1
     except (Wrong, aiohttp.ClientError, TimeoutError, ValueError) as error:
-        tally.failed[f"{type(error).__name__}: {error}"[:240]] += 1
+        fresh = session.connector is not None and session.connector.force_close
+        where = "its own" if fresh else "a kept"
+        tally.failed[f"on {where} connection: {type(error).__name__}: {error}"[:240]] += 1
     tally.seconds.append(time.monotonic() - begun)
 
 
-async def load(url: str, rate: float) -> Tally:
+async def load(url: str, rate: float, least: int) -> Tally:
     loop = asyncio.get_running_loop()
     ended = loop.run_in_executor(None, sys.stdin.read)
     keeping = aiohttp.ClientSession(timeout=TIMEOUT)
@@ -52,18 +55,18 @@ async def load(url: str, rate: float) -> Tally:
         await one(keeping, url, 0, warm := Tally())
         if warm.failed:
             raise SystemExit(f"no call succeeds: {warm.failed}")
-        print("calling", flush=True)
         tally, begun, number = Tally(), loop.time(), 0
+        print("calling", flush=True)
         async with asyncio.TaskGroup() as calls:
-            while not ended.done():
+            while number < least or not ended.done():
                 number += 1
                 calls.create_task(one((keeping, opening)[number % 2], url, number, tally))
                 await asyncio.sleep(max(0.0, begun + number / rate - loop.time()))
     return tally
 
 
-def main(url: str, rate: str) -> None:
-    tally = asyncio.run(load(url, float(rate)))
+def main(url: str, rate: str, least: str) -> None:
+    tally = asyncio.run(load(url, float(rate), int(least)))
     seconds = sorted(tally.seconds)
     print(
         json.dumps(
