@@ -87,8 +87,11 @@ def test_a_program_ends_with_a_test_run_that_is_killed() -> None:
     script = (
         "import sys\n"
         "from bench.processes import Program\n"
-        "program = Program('child', [sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+        "from bench.waiting import wait_until\n"
+        "child = 'import time; print(1); time.sleep(600)'\n"
+        "program = Program('child', [sys.executable, '-c', child])\n"
         "program.start()\n"
+        "wait_until(lambda: program.output)\n"  # before it runs, it is not tied yet
         "print(program.pid, flush=True)\n"
         "program.wait(600)\n"
     )
