@@ -33,6 +33,10 @@ def read(directory: Path) -> Files:
             if os.readlink(directory / "..data") == target:
                 raise Broken(f"{target} is in force and lacks {gone.filename}") from None
             continue
+        except Broken:
+            if os.readlink(directory / "..data") == target:
+                raise
+            continue  # it was being removed while it was read
         finally:
             os.close(folder)
         if os.readlink(directory / "..data") == target:
