@@ -15,8 +15,9 @@ tests_of = $(patsubst %,tests/$(1)/test_%.py,$(2))
 FAST_TESTS := tests/layout tests/contract \
   $(call tests_of,operator,arbitration conditions consensus manifests reconcile settings spec) \
   $(call tests_of,mirror,layout settings) \
-  $(call tests_of,router,admission belief catalogue dispatch eras exposure jsonrpc listing offer \
-    reading registry reporting respond toolcheck) \
+  $(call tests_of,router,admission belief beside catalogue completion dispatch entries eras \
+    exposure headervalues jsonrpc listing offer paramheaders prompts reading registry reporting \
+    resources respond toolcheck translation uritemplate) \
   $(call tests_of,chart,kubernetes_schema notes pods rbac rendering services settings values) \
   $(call tests_of,image,containerfile layers selection) $(call tests_of,cluster,kind) \
   $(call tests_of,client,check envelope folder judgement news notices sample screen)
@@ -69,6 +70,8 @@ lock: $(TO_LOCK)  ## Renew every lock file, with what is at least a week old.
 	$(compile) tests/provision/go.in -o tests/provision/go.txt
 	$(compile) tests/provision/node.in -o tests/provision/node.txt
 	$(compile) tests/peers/mcp1.in -o tests/peers/mcp1.txt
+	$(compile) tests/peers/clients/sdk1.in -o tests/peers/clients/sdk1.txt
+	$(compile) tests/peers/clients/sdk2.in -o tests/peers/clients/sdk2.txt
 
 define lint
 $(BIN)/ruff format --check --quiet .

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pointsman.judgement import File
 from pointsman.verdicts import Complaint, Outcome, Verdict
+from pointsman_contract.meta import Exposed
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +94,6 @@ def _acceptance(found: Verdict) -> str:
     notes = [f"prefix {server.prefix}"]
     if server.suspend:
         notes.append("suspended")
-    if not server.allowed_tools:
+    if Exposed.TOOLS in server.expose and not server.allowed_tools:
         notes.append("no tool allowed: list some in spec.allowedTools")
     return f"{Outcome.ACCEPTED} ({'; '.join(notes)})"

@@ -14,10 +14,11 @@ from pointsman_operator import manifests, spec
 from pointsman_operator.spec import Server, SpecError, UnknownField
 
 _LISTS = frozenset(["List", f"{labels.KIND}List"])
-_NOT_STRINGS = frozenset(["spec.timeoutSeconds", "spec.suspend"])
+# Where quotes around a word would not make it right.
+_NO_FREE_TEXT = frozenset(["spec.expose", "spec.protocol", "spec.timeoutSeconds", "spec.suspend"])
 # Where the fields of one place are looked for when they are found in another.
 _ELSEWHERE = {"name": "metadata", "namespace": "metadata"} | dict.fromkeys(
-    ("allowedTools", "prefix", "suspend", "timeoutSeconds", "url"), "spec"
+    ("allowedTools", "expose", "prefix", "protocol", "suspend", "timeoutSeconds", "url"), "spec"
 )
 # How alike two field names must be for one to be taken for the other.
 _NEAR = 0.5
@@ -146,7 +147,7 @@ def _wrong_kind(body: Mapping[str, JSON]) -> Iterator[tuple[Outcome, str, str]]:
 
 def _hint(field: str, word: str | None) -> str:
     """Say what YAML makes of a word without quotes where a string was meant."""
-    if word is None or field in _NOT_STRINGS:
+    if word is None or field in _NO_FREE_TEXT:
         return ""
     return f' (without quotes, {word} is no string: write "{word}")'
 

@@ -1,6 +1,7 @@
 """The meta.json document: what the operator publishes about one server, and the router reads."""
 
 import json
+from enum import StrEnum
 from typing import Annotated, ClassVar, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -18,12 +19,31 @@ ALLOWED_TOOLS_MAX = 500
 TOOL_NAME_MAX_LENGTH = 128
 
 # Features that restrict what agents may do; a reader that lacks one must not serve the server.
-# None is known yet: whoever adds a restricting field adds its name here.
-KNOWN_FEATURES: frozenset[str] = frozenset()
+# `expose` restricts where it leaves out the tools, which a reader without it would show.
+EXPOSE = "expose"
+KNOWN_FEATURES: frozenset[str] = frozenset([EXPOSE])
 
 # Where null says the same as an absent field.
 _NULLABLE = frozenset(["namespace", "uid", "generation", "url", "allowedTools", "prefix"])
 _UNPUBLISHED = frozenset(["issuer", "bearer_from_env"])
+
+
+class Protocol(StrEnum):
+    """Which era of MCP is spoken to an upstream."""
+
+    AUTO = "Auto"
+    """The upstream's own, found out by asking."""
+    LEGACY = "Legacy"
+    MODERN = "Modern"
+
+
+class Exposed(StrEnum):
+    """What of an upstream agents may see."""
+
+    TOOLS = "Tools"
+    RESOURCES = "Resources"
+    """And their templates."""
+    PROMPTS = "Prompts"
 
 
 class InvalidMeta(ValueError):
@@ -57,6 +77,13 @@ class Meta(BaseModel):
         tuple[ToolName, ...], BeforeValidator(_items), Field(max_length=ALLOWED_TOOLS_MAX)
     ] = ()
     prefix: str
+    # Not strict: a document has words, not members of an enumeration.
+    protocol: Annotated[Protocol, Field(strict=False)] = Protocol.AUTO
+    expose: Annotated[
+        tuple[Annotated[Exposed, Field(strict=False)], ...],
+        BeforeValidator(_items),
+        Field(min_length=1, max_length=len(Exposed)),
+    ] = (Exposed.TOOLS,)
     timeout_seconds: int = Field(
         default=TIMEOUT_DEFAULT_S, ge=TIMEOUT_BOUNDS_S[0], le=TIMEOUT_BOUNDS_S[1]
     )
@@ -75,6 +102,10 @@ class Meta(BaseModel):
     def allows_every_tool(self) -> bool:
         """Whether the upstream's whole offer is allowed."""
         return self.allowed_tools == (EVERY_TOOL,)
+
+    def exposes(self, what: Exposed) -> bool:
+        """Say whether agents may see what the upstream has of this."""
+        return what in self.expose
 
     @model_validator(mode="after")
     def _check(self) -> Self:
@@ -119,6 +150,9 @@ def dump(meta: Meta) -> bytes:
     """Return the document of `meta`: byte-identical for an equal server."""
     members = meta.model_dump(by_alias=True, exclude=set(_UNPUBLISHED), exclude_none=True)
     members["allowedTools"] = sorted(meta.allowed_tools)
+    members["expose"] = sorted(meta.expose)
+    if members["expose"] == [Exposed.TOOLS]:
+        del members["expose"]
     if not meta.requires:
         del members["requires"]
     text = json.dumps(members, sort_keys=True, indent=2, ensure_ascii=False)
@@ -130,6 +164,8 @@ _WORDS = {
     "string_type": "must be a string",
     "int_type": "must be a whole number",
     "bool_type": "must be true or false",
+    "enum": "must be {expected}",
+    "too_short": "must hold at least {min_length} items",
     "too_long": "must hold at most {max_length} items",
     "string_too_short": "must not be empty",
     "string_too_long": "must hold at most {max_length} characters",

@@ -48,6 +48,8 @@ class Accepted:
     prefix: str
     config_map: str
     suspended: bool
+    exposes_tools: bool
+    """Whether tools are among what agents may see of it."""
     allows_nothing: bool
     failure: Finding | None
     """Why the ConfigMap does not carry this generation; None if it does."""
@@ -125,6 +127,8 @@ def _ready(accepted: Accepted, said: Finding) -> Finding:
             Readiness.NO_TOOLS_ALLOWED,
             'spec.allowedTools allows none: name tools, or allow every tool with ["*"]',
         )
+    if said.reason == Readiness.NO_TOOLS and not accepted.exposes_tools:
+        return Finding(Truth.TRUE, Readiness.READY, "agents can use what spec.expose names")
     return said
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from pointsman_contract import labels, meta
-from pointsman_contract.meta import Meta
+from pointsman_contract.meta import EXPOSE, Exposed, Meta
 from pointsman_operator.spec import API_VERSION, Server
 
 JSON = Mapping[str, object]
@@ -51,8 +51,11 @@ def meta_of(server: Server) -> Meta:
         url=server.url,
         allowed_tools=server.allowed_tools,
         prefix=server.prefix,
+        protocol=server.protocol,
+        expose=server.expose,
         timeout_seconds=server.timeout_s,
         suspend=server.suspend,
+        requires=() if Exposed.TOOLS in server.expose else (EXPOSE,),
     )
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from pointsman_contract import labels
+from pointsman_contract.meta import Exposed
 from pointsman_operator import conditions, manifests
 from pointsman_operator.arbitration import Conflict
 from pointsman_operator.conditions import Acceptance, Accepted, Outcome, Refused
@@ -123,7 +124,8 @@ def _judge(situation: Situation) -> tuple[Outcome | None, Manifest | None]:
         prefix=server.prefix,
         config_map=manifest.name,
         suspended=server.suspend,
-        allows_nothing=not server.allowed_tools,
+        exposes_tools=Exposed.TOOLS in server.expose,
+        allows_nothing=Exposed.TOOLS in server.expose and not server.allowed_tools,
         failure=situation.failure,
         consensus=situation.consensus,
         counts=situation.counts,

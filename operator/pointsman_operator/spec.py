@@ -11,6 +11,8 @@ from pointsman_contract.meta import (
     TIMEOUT_BOUNDS_S,
     TIMEOUT_DEFAULT_S,
     TOOL_NAME_MAX_LENGTH,
+    Exposed,
+    Protocol,
 )
 
 API_VERSION = f"{labels.GROUP}/{labels.VERSION}"
@@ -72,6 +74,9 @@ class Server:
     allowed_tools: tuple[str, ...]
     """Sorted, so that servers that ask for the same are equal."""
     prefix: str
+    protocol: Protocol
+    expose: tuple[Exposed, ...]
+    """Sorted too."""
     timeout_s: int
     suspend: bool
 
@@ -98,6 +103,8 @@ def parse(body: Mapping[str, object]) -> Server:
         url=_url(spec.get("url")),
         allowed_tools=_allowed_tools(spec.get("allowedTools")),
         prefix=_prefix(spec.get("prefix"), identity.name),
+        protocol=_protocol(spec.get("protocol")),
+        expose=_expose(spec.get("expose")),
         timeout_s=_timeout_s(spec.get("timeoutSeconds")),
         suspend=_suspend(spec.get("suspend")),
     )
@@ -151,26 +158,16 @@ FIELDS: _Tree = {
     "kind": _ANYTHING,
     "metadata": dict.fromkeys(
         (
-            "annotations",
-            "creationTimestamp",
-            "deletionGracePeriodSeconds",
-            "deletionTimestamp",
-            "finalizers",
-            "generateName",
-            "generation",
-            "labels",
-            "managedFields",
-            "name",
-            "namespace",
-            "ownerReferences",
-            "resourceVersion",
-            "selfLink",
-            "uid",
+            *("annotations", "creationTimestamp", "deletionGracePeriodSeconds"),
+            *("deletionTimestamp", "finalizers", "generateName", "generation", "labels"),
+            *("managedFields", "name", "namespace", "ownerReferences", "resourceVersion"),
+            *("selfLink", "uid"),
         ),
         _ANYTHING,
     ),
     "spec": dict.fromkeys(
-        ("allowedTools", "prefix", "suspend", "timeoutSeconds", "url"), _ANYTHING
+        ("allowedTools", "expose", "prefix", "protocol", "suspend", "timeoutSeconds", "url"),
+        _ANYTHING,
     ),
     "status": _ANYTHING,
 }
@@ -245,6 +242,28 @@ def _prefix(value: object, name: str) -> str:
             f" beginning with a letter, at most {names.PREFIX_MAX_LENGTH} characters in all",
         )
     return value
+
+
+def _protocol(value: object) -> Protocol:
+    if value is None:
+        return Protocol.AUTO
+    if not isinstance(value, str) or value not in set(Protocol):
+        raise SpecError("spec.protocol", f"must be one of {', '.join(Protocol)}")
+    return Protocol(value)
+
+
+def _expose(value: object) -> tuple[Exposed, ...]:
+    field = "spec.expose"
+    if value is None:
+        return (Exposed.TOOLS,)
+    if not isinstance(value, list | tuple) or not value:
+        raise SpecError(field, f"must be a list of one or more of {', '.join(Exposed)}")
+    for index, item in enumerate(value):
+        if not isinstance(item, str) or item not in set(Exposed):
+            raise SpecError(f"{field}[{index}]", f"must be one of {', '.join(Exposed)}")
+    if len(set(value)) < len(value):
+        raise SpecError(field, "must not hold a word twice")
+    return tuple(sorted(Exposed(item) for item in value))
 
 
 def _timeout_s(value: object) -> int:

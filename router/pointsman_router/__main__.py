@@ -1,6 +1,7 @@
 """The router as a program: built from its settings, drained by a signal."""
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -25,20 +26,29 @@ from pointsman_router.belief import Rhythm
 from pointsman_router.current import Current
 from pointsman_router.discovery import Discovery
 from pointsman_router.door import Door, Policy
+from pointsman_router.forwarding import Forwarding
 from pointsman_router.metrics import Metrics
+from pointsman_router.outlet import Pace, Pulse
 from pointsman_router.refresh import Refresh
 from pointsman_router.relay import Relay
 from pointsman_router.reporting import Self
 from pointsman_router.respond import Identity
 from pointsman_router.settings import Settings
 from pointsman_router.source import Source
-from pointsman_router.upstream import Desk, Dialler, Link
+from pointsman_router.subscriptions import Subscriptions
+from pointsman_router.upstream import Desk, Dialler, Link, egress
 
 _USAGE_ERROR = 2
 # Requests at the admin port are probes and polls, which draining ends.
 _ADMIN_CLOSE_S = 1.0
+# The last answers on their way to agents.
+_FLUSH_S = 2.0
 # What is left of sessions and connections when all calls have ended.
 _FAREWELL_S = 3.0
+
+# A call makes some hundred objects and hardly a cycle: at the interpreter's own pace a tenth of its
+# time goes into looking for one.
+_GARBAGE = (20_000, 20, 20)
 
 _LOG = logging.getLogger("pointsman_router")
 
@@ -63,6 +73,7 @@ def run(arguments: list[str], environ: Mapping[str, str]) -> int:
         print(exc, file=sys.stderr)  # noqa: T201
         return _USAGE_ERROR
     logs.begin()
+    gc.set_threshold(*_GARBAGE)
     if aiohttp.http_parser.HttpRequestParser is aiohttp.http_parser.HttpRequestParserPy:
         # It lets requests through that two parsers read differently.
         _LOG.error("aiohttp's C parser is missing: unset AIOHTTP_NO_EXTENSIONS")
@@ -79,7 +90,8 @@ async def serve(chosen: Settings) -> int:
     stirred = asyncio.Event()
     metrics = Metrics(reports.get)
     version = metadata.version("pointsman")
-    desk, dialler = Desk(), Dialler()
+    desk = Desk()
+    dialler = Dialler(egress=egress.through(chosen.egress_proxy, chosen.no_proxy))
     discovery = Discovery(
         connect=partial(Link, dialler=dialler, desk=desk, version=version),
         desk=desk,
@@ -108,12 +120,16 @@ async def serve(chosen: Settings) -> int:
         metrics=series,
         allowed_hosts=chosen.admin_allowed_hosts,
     )
+    subscriptions = Subscriptions(
+        catalogues.get, streams_max=chosen.streams_max, pause_s=chosen.notify_s
+    )
+    catalogues.on_change(subscriptions.changed)
     relay = Relay(
         Identity(chosen.server_name, version, ttl_ms=int(chosen.refresh_s * 1000)),
         page_size=chosen.page_size,
-        link=discovery.link,
-        nudge=discovery.nudge,
-        meter=metrics,
+        forwarding=Forwarding(link=discovery.link, nudge=discovery.nudge, meter=metrics),
+        renewed=refresh.renewed,
+        subscriptions=subscriptions,
     )
     policy = Policy(
         hosts=admission.hosts(chosen.allowed_hosts),
@@ -122,7 +138,8 @@ async def serve(chosen: Settings) -> int:
         body_s=chosen.body_s,
         server_name=chosen.server_name,
     )
-    door = Door(policy, relay, current=catalogues.get, meter=metrics)
+    pulse = Pulse(Pace(silence_s=chosen.silence_s, stall_s=chosen.stall_s))
+    door = Door(policy, relay, pulse, current=catalogues.get, meter=metrics)
     async with AsyncExitStack() as stack:
         try:
             await _listen(stack, admin.application(), chosen.admin_host, chosen.admin_port)
@@ -132,8 +149,10 @@ async def serve(chosen: Settings) -> int:
                 door.serve,
                 chosen.host,
                 chosen.port,
+                quick=door.quick,
                 name=chosen.server_name,
                 body_max_bytes=chosen.body_max_bytes,
+                close_s=_FLUSH_S,
             )
             stack.push_async_callback(agents.close)
             _LOG.info("agents are served", extra={"address": agents.addresses[0][:2]})
@@ -150,7 +169,13 @@ async def serve(chosen: Settings) -> int:
         # Whoever balances load learns of SIGTERM late; until then requests come and are served.
         linger_s = chosen.linger_s if signals.first is signal.SIGTERM else 0.0
         _LOG.info("draining", extra={"linger_s": linger_s, "drain_s": chosen.drain_s})
-        await agents.leave(linger_s, chosen.drain_s)
+        door.leave()
+        await asyncio.sleep(linger_s)
+        await agents.refuse_connections()
+        subscriptions.end()
+        if not linger_s:
+            agents.close_idle()  # nobody sends these agents elsewhere
+        await door.drain(chosen.drain_s, agents.emptied)
     _LOG.info("ended")
     return 0
 

@@ -49,6 +49,18 @@ class Head:
     accept: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """Which answers an agent takes."""
+
+    anything: bool
+    """Whether it said nothing about that."""
+    json: bool
+    stream: bool
+    names_stream: bool
+    """Whether it names streams: many that take everything have only ever met JSON."""
+
+
 def hosts(allowed: Iterable[str]) -> Hosts:
     """Return the names that `allowed` lists; loopback origins are trusted whatever it says."""
     listed = tuple(allowed)
@@ -74,13 +86,26 @@ def admit(head: Head, served: Hosts, default: Form) -> View | Refusal:
     return view
 
 
-def accept_problem(head: Head, *, modern: bool) -> Refusal | None:
+def accepted(accept: Iterable[str]) -> Accepted:
+    """Return what the Accept headers of a request allow."""
+    ranges = {
+        item.partition(";")[0].strip().lower() for value in accept for item in value.split(",")
+    }
+    return Accepted(
+        anything=not ranges,
+        json=not ranges.isdisjoint((_JSON, "application/*", "*/*")),
+        stream=not ranges.isdisjoint((_STREAM, "text/*", "*/*")),
+        names_stream=_STREAM in ranges,
+    )
+
+
+def accept_problem(allowed: Accepted, *, modern: bool) -> Refusal | None:
     """Return why the agent could not take the answer, or None."""
     if modern:
-        if _accepts(head.accept, _JSON) and _accepts(head.accept, _STREAM):
+        if allowed.json and allowed.stream:
             return None
         return refusals.not_acceptable(f"{_JSON} and {_STREAM}")
-    if not head.accept or _accepts(head.accept, _JSON):
+    if allowed.anything or allowed.json:
         return None
     return refusals.not_acceptable(_JSON)
 
@@ -113,10 +138,3 @@ def _named_view(query: str, default: Form) -> View | Refusal:
     if asked in ([Form.DOTTED], [Form.SAFE]):
         return View(Form(asked[0]))
     return refusals.invalid_request("names must be dotted or safe, once.")
-
-
-def _accepts(accept: Iterable[str], wanted: str) -> bool:
-    ranges = {
-        item.partition(";")[0].strip().lower() for value in accept for item in value.split(",")
-    }
-    return bool(ranges & {wanted, f"{wanted.partition('/')[0]}/*", "*/*"})

@@ -39,6 +39,8 @@ class Rhythm:
 
     refresh_s: float = 60.0
     """How old may be what agents see of an upstream that cannot notify."""
+    ttl_least_s: float = 30.0
+    """An upstream's `ttlMs` may shorten a refresh to this: what it says is no order."""
     refresh_jitter: float = 0.2
     """The share by which a refresh is early or late, so that replicas do not ask in step."""
     backoff_first_s: float = 1.0
@@ -76,7 +78,7 @@ class Belief:
 def listed(belief: Belief, offer: Offer, now_s: float, rhythm: Rhythm) -> Belief:
     """Return what is believed once the upstream listed `offer`."""
     known = belief.finding.offer
-    if _is_empty(offer) and known is not None and not _is_empty(known):
+    if offer.is_empty and known is not None and not known.is_empty:
         apart = not belief.empties or now_s - belief.empty_at_s >= rhythm.confirm_s
         empties = belief.empties + apart
         if empties < _EMPTY_BELIEVED:
@@ -115,13 +117,17 @@ def wait_s(
         return max(chance() * bound, (at_least_ms or 0) / 1000)
     if belief.empties:
         return rhythm.confirm_s * (1 + rhythm.refresh_jitter * chance())
-    return rhythm.refresh_s * (1 + rhythm.refresh_jitter * (2 * chance() - 1))
+    return _refresh_s(belief, rhythm) * (1 + rhythm.refresh_jitter * (2 * chance() - 1))
+
+
+def _refresh_s(belief: Belief, rhythm: Rhythm) -> float:
+    """Return how old a list may become: an upstream may shorten that, and never lengthen it."""
+    offer = belief.finding.offer
+    if offer is None or offer.ttl_ms is None:
+        return rhythm.refresh_s
+    return min(rhythm.refresh_s, max(rhythm.ttl_least_s, offer.ttl_ms / 1000))
 
 
 def _unless_equal(old: Finding, new: Finding) -> Finding:
     """Return the old finding where nothing changed: equal ones are one object."""
     return old if new == old else new
-
-
-def _is_empty(offer: Offer) -> bool:
-    return not offer.tools and not offer.skipped

@@ -1,13 +1,14 @@
 """Which name leads where, and what every list shows."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from pointsman_contract import digest, names
 from pointsman_contract.report import ServerReason, SkippedTool, ToolReason, printable
-from pointsman_router import exposure, listing
+from pointsman_router import beside, exposure, listing
+from pointsman_router.beside import Together
 from pointsman_router.exposure import Exposure, Route
 from pointsman_router.listing import Form, Line
 from pointsman_router.offer import Finding
@@ -42,12 +43,20 @@ class Catalogue:
     departed: Mapping[str, Departed]
     withheld: Mapping[str, str]
     """Every name that only a suspension hides, and of which server; `*` names none."""
+    beside: Together
+    """What is shown beside tools, and where it leads."""
+    ttl_ms: int | None = None
+    """How long the shortest-lived of the upstreams' lists is good; None where none says."""
+    private: bool = False
+    """Whether an upstream says that its list is not for everybody."""
     fault: str | None = None
 
 
 def empty() -> Catalogue:
     """Return the catalogue before anything was read: nothing to list, nothing to call."""
-    return Catalogue(digest.revision(()), False, {}, {}, {Form.DOTTED: (), Form.SAFE: ()}, {}, {})
+    lines: Mapping[Form, tuple[Line, ...]] = {Form.DOTTED: (), Form.SAFE: ()}
+    revision = digest.revision(())
+    return Catalogue(revision, False, {}, {}, lines, {}, {}, beside.together(()))
 
 
 def build(
@@ -71,7 +80,12 @@ def build(
         for server in registry.servers.values()
     }
     owners = _owners(judged.values())
-    exposures = {id_: _resolved(shown, owners) for id_, shown in judged.items()}
+    shown_beside = beside.together((shown.beside for shown in judged.values()), before.beside)
+    exposures = {
+        id_: _resolved(shown, owners, beside.collisions(shown_beside, id_))
+        for id_, shown in judged.items()
+    }
+    offers = [shown.finding.offer for shown in exposures.values() if shown.finding.offer]
     routes = {
         name: exposures[server].bare[tool]
         for name, claimants in owners.items()
@@ -80,9 +94,14 @@ def build(
     }
     return Catalogue(
         revision=digest.revision(
-            digest.Line(tool.exposed_name, id_, tool.name, tool.digest)
-            for id_, shown in exposures.items()
-            for tool in shown.tools
+            (
+                *(
+                    digest.Line(tool.exposed_name, id_, tool.name, tool.digest)
+                    for id_, shown in exposures.items()
+                    for tool in shown.tools
+                ),
+                *shown_beside.lines,
+            )
         ),
         echo=registry.echo,
         routes=MappingProxyType(routes),
@@ -90,6 +109,9 @@ def build(
         lines={form: _sorted_lines(exposures.values(), form) for form in (Form.DOTTED, Form.SAFE)},
         departed=_departed(before, registry, routes, now_s),
         withheld={name: id_ for id_, shown in exposures.items() for name in sorted(shown.withheld)},
+        beside=shown_beside,
+        ttl_ms=min((each.ttl_ms for each in offers if each.ttl_ms is not None), default=None),
+        private=any(each.private for each in offers),
         fault=registry.fault,
     )
 
@@ -127,10 +149,10 @@ def _owners(exposures: Iterable[Exposure]) -> _Owners:
     return owners
 
 
-def _resolved(judged: Exposure, owners: _Owners) -> Exposure:
+def _resolved(judged: Exposure, owners: _Owners, of_others: Sequence[SkippedTool]) -> Exposure:
     """Return `judged` with its lines: a name that others claim too is shown in no list."""
     lines: dict[str, Line] = {}
-    collisions: list[SkippedTool] = []
+    collisions = list(of_others)
     for candidate in judged.candidates:
         tool = candidate.tool
         shown = {Form.BARE: tool.name}
@@ -146,10 +168,11 @@ def _resolved(judged: Exposure, owners: _Owners) -> Exposure:
         lines[tool.name] = (
             old if old and old.names == shown else listing.line(tool, judged.server.id, shown)
         )
-    if lines == judged.lines:
+    kept = (tool for tool in judged.skipped if tool.reason != ToolReason.NAME_COLLISION)
+    skipped = (*kept, *collisions)
+    if lines == judged.lines and skipped == judged.skipped:
         return judged
-    kept = tuple(tool for tool in judged.skipped if tool.reason != ToolReason.NAME_COLLISION)
-    return replace(judged, lines=lines, skipped=(*kept, *collisions))
+    return replace(judged, lines=lines, skipped=skipped)
 
 
 def _collision(tool: str, name: str) -> SkippedTool:

@@ -66,6 +66,16 @@ class _Watch:
         self.had_a_chance = False
         self.nudged = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
+        self.begun = 0
+        """How many listings have begun so far."""
+        self.awaited: list[tuple[int, asyncio.Future[bool]]] = []
+        """Who waits for the end of which listing."""
+
+    def answer(self, number: int, *, good: bool) -> None:
+        """Tell all who wait for the listing of that number, or an earlier one."""
+        for wanted, waiting in self.awaited:
+            if wanted <= number and not waiting.done():
+                waiting.set_result(good)
 
 
 class Discovery:
@@ -127,6 +137,25 @@ class Discovery:
         if watch := self._watches.get(server_id):
             watch.nudged.set()
 
+    async def renewed(self, server_id: str, limit_s: float) -> bool:
+        """List this server again, and return whether a listing begun from now on was good in time.
+
+        What comes of it is in `findings` then; whoever makes a snapshot of these has been told.
+        """
+        watch = self._watches.get(server_id)
+        if watch is None:
+            return False
+        good: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        watch.awaited.append((watch.begun + 1, good))
+        watch.nudged.set()
+        try:
+            async with asyncio.timeout(limit_s):
+                return await good
+        except TimeoutError:
+            return False
+        finally:
+            watch.awaited = [each for each in watch.awaited if each[1] is not good]
+
     async def close(self) -> None:
         """Stop listing; calls in flight end, sessions are ended, connections closed.
 
@@ -147,6 +176,7 @@ class Discovery:
     def _stop(self, watch: _Watch) -> None:
         if watch.task is not None:
             watch.task.cancel()
+        watch.answer(watch.begun + 1, good=False)
         farewell = asyncio.create_task(_part_from(watch))
         self._farewells.add(farewell)
         farewell.add_done_callback(self._farewells.discard)
@@ -154,7 +184,9 @@ class Discovery:
     async def _keep_fresh(self, watch: _Watch) -> None:
         while True:
             begun_s = self._clock.now_s()
+            watch.begun += 1
             at_least_ms = await self._list(watch)
+            watch.answer(watch.begun, good=watch.belief.failures == 0)
             wait_s = belief.wait_s(watch.belief, self._rhythm, self._chance, at_least_ms)
             await self._clock.wait(watch.nudged, wait_s)
             rest_s = begun_s + self._rhythm.least_s - self._clock.now_s()
@@ -166,7 +198,7 @@ class Discovery:
         """List once and believe what comes of it; return the wait that the upstream asked for."""
         at_least_ms = None
         try:
-            offered = await self._read(await watch.link.list_tools())
+            offered = await self._read(await watch.link.list())
         except Trouble as met:
             self._failed(watch, Skip(met.reason, met.message))
             at_least_ms = met.retry_after_ms
@@ -179,7 +211,7 @@ class Discovery:
         return at_least_ms
 
     async def _read(self, listing: Listing) -> Offer:
-        if sum(map(len, listing.tools)) <= _LOOP_MAX_BYTES:
+        if listing.size_bytes <= _LOOP_MAX_BYTES:
             return offer.read(listing)
         async with self._desk.reading:
             return await asyncio.to_thread(offer.read, listing)

@@ -4,12 +4,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pointsman_contract import rawjson
-from pointsman_router import jsonrpc, listing, refusals
+from pointsman_router import (
+    dispatch_beside,
+    jsonrpc,
+    listing,
+    outgoing,
+    paramheaders,
+    refusals,
+)
 from pointsman_router.catalogue import Catalogue, became
+from pointsman_router.dispatch_beside import PromptsListed, UrisListed
 from pointsman_router.eras import Revision, legacy
 from pointsman_router.exposure import Route
 from pointsman_router.jsonrpc import Notification, Request
-from pointsman_router.listing import Form, Line
+from pointsman_router.listing import Form, Good, Line
+from pointsman_router.outgoing import Forward
+from pointsman_router.paramheaders import Sent
 from pointsman_router.refusals import Refusal
 
 ECHO = "echo"
@@ -26,9 +36,6 @@ _ONLY_SERVERS_NOTIFY = frozenset(
     )
 )
 _CALL_PARAMS = frozenset(["name", "arguments", "_meta"])
-_PROGRESS = "progressToken"
-# By their first characters: objects, lists and booleans. Some clients write null for none.
-_NEVER_A_TOKEN = frozenset("{[tf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +72,7 @@ class Listed:
     form: Form
     revision: str
     next_cursor: str | None
+    good: Good = listing.EVER_GOOD
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,40 +90,60 @@ class Echoed:
     """The text that was sent, as JSON; None where none was."""
 
 
-Answer = Empty | Welcome | Discovered | Listed | EchoListed | Echoed
+Answer = Empty | Welcome | Discovered | Listed | PromptsListed | UrisListed | EchoListed | Echoed
 
 
 @dataclass(frozen=True, slots=True)
-class Forward:
-    """A call that goes to an upstream."""
+class Listen:
+    """A stream of what changes."""
 
-    route: Route
-    arguments: bytes
-    """A JSON object, byte for byte as the agent sent it."""
-    meta: bytes | None
-    """What of the call's `_meta` goes on."""
+    tools: bool
+    """Whether changes of the list of tools are wanted."""
 
 
-Decision = Answer | Forward | Refusal
+Decision = Answer | Forward | Listen | Refusal
+
+
+def no_headers(_: str) -> Sequence[str]:
+    """Return the headers of a message that came without any of its own."""
+    return ()
 
 
 def decide(
-    catalogue: Catalogue, view: View, request: Request, revision: Revision, page_size: int
+    catalogue: Catalogue,
+    view: View,
+    request: Request,
+    revision: Revision,
+    page_size: int,
+    sent: Sent = no_headers,
 ) -> Decision:
-    """Return what is to be done with `request`, which its era has let in as one of `revision`."""
+    """Return what is to be done with `request`, which its era has let in as one of `revision`.
+
+    `sent` are the headers that it came with.
+    """
     modern = revision is Revision.MODERN
     match request.method:
         case "tools/call":
-            return call_tool(catalogue, view, request)
+            return call_tool(catalogue, view, request, sent if modern else None)
         case "tools/list":
             return list_tools(catalogue, view, request.params, page_size)
         case "initialize" if not modern:
             agreed = legacy.agreed(request.params)
             return Welcome(agreed) if isinstance(agreed, Revision) else agreed
-        case "ping" if not modern:
+        case "ping" | "logging/setLevel" if not modern:
             return Empty()
         case "server/discover" if modern:
             return Discovered()
+        case "subscriptions/listen" if modern:
+            return _listen(request.params)
+        case "prompts/get":
+            return dispatch_beside.get_prompt(catalogue, view.server, request, revision)
+        case "resources/read":
+            return dispatch_beside.read_resource(catalogue, view.server, request, revision)
+        case "completion/complete":
+            return dispatch_beside.complete(catalogue, view.server, request, revision)
+        case "prompts/list" | "resources/list" | "resources/templates/list":
+            return _list_beside(catalogue, view, request, page_size)
         case method:
             return refusals.method_not_found(revision, method)
 
@@ -135,23 +163,24 @@ def list_tools(
     catalogue: Catalogue, view: View, params: Mapping[str, bytes], page_size: int
 ) -> Decision:
     """Answer `tools/list` from the snapshot."""
-    cursor: str | None = None
-    if (raw := params.get("cursor", b"null")) != b"null":
-        try:
-            cursor = rawjson.string(raw)
-        except rawjson.Malformed:
-            return refusals.invalid_params("cursor must be a string.")
+    cursor = _cursor(params)
+    if isinstance(cursor, Refusal):
+        return cursor
     if catalogue.echo and view.server is None:
         return EchoListed(catalogue.revision) if cursor is None else refusals.unknown_cursor()
     try:
-        page = listing.page(_lines(catalogue, view), view.form, cursor, page_size)
+        page = listing.page(shown(catalogue, view), view.form, cursor, page_size)
     except listing.UnknownCursor:
         return refusals.unknown_cursor()
-    return Listed(page.tools, view.form, catalogue.revision, page.next_cursor)
+    good = Good(catalogue.ttl_ms, catalogue.private)
+    return Listed(page.lines, view.form, catalogue.revision, page.next_cursor, good)
 
 
-def call_tool(catalogue: Catalogue, view: View, request: Request) -> Decision:
-    """Decide where a `tools/call` goes: by exact look-up of its name, or nowhere."""
+def call_tool(catalogue: Catalogue, view: View, request: Request, sent: Sent | None) -> Decision:
+    """Decide where a `tools/call` goes: by exact look-up of its name, or nowhere.
+
+    `sent` are the headers of a modern agent, which has to repeat some arguments there.
+    """
     params = request.params
     if clash := jsonrpc.case_clash(params, _CALL_PARAMS):
         return refusals.invalid_request(f"params.{clash} must be spelled in lower case.")
@@ -167,40 +196,47 @@ def call_tool(catalogue: Catalogue, view: View, request: Request) -> Decision:
     route = _routes(catalogue, view).get(name)
     if route is None:
         return refusals.unknown_tool(name, became(catalogue, name, view.server))
+    if sent and (wrong := paramheaders.mismatch(route.annotations, arguments, sent)):
+        return refusals.header_mismatch(wrong.header, wrong.why)
+    return outgoing.forward(route, request, arguments, is_modern=sent is not None)
+
+
+def _list_beside(
+    catalogue: Catalogue, view: View, request: Request, page_size: int
+) -> PromptsListed | UrisListed | Refusal:
+    cursor = _cursor(request.params)
+    if isinstance(cursor, Refusal):
+        return cursor
+    if request.method in dispatch_beside.URI_LISTS:
+        return dispatch_beside.list_uris(catalogue, request.method, view.server, cursor, page_size)
+    return dispatch_beside.list_prompts(catalogue, view.form, view.server, cursor, page_size)
+
+
+def _cursor(params: Mapping[str, bytes]) -> str | Refusal | None:
+    raw = params.get("cursor", b"null")
     try:
-        meta = rawjson.members(params["_meta"]) if "_meta" in params else {}
+        return None if raw == b"null" else rawjson.string(raw)
     except rawjson.Malformed:
-        return refusals.invalid_params("params._meta must be an object with unique members.")
-    if rawjson.kind(meta.get(_PROGRESS, b'""')) in _NEVER_A_TOKEN:
-        return refusals.invalid_params("params._meta.progressToken must be a string or a number.")
-    return Forward(route, arguments, forwarded_meta(meta))
+        return refusals.invalid_params("cursor must be a string.")
 
 
-def forwarded_meta(meta: Mapping[str, bytes]) -> bytes | None:
-    """Return what of an agent's `_meta` an upstream may see.
-
-    Reserved keys describe the agent's own connection, and its progress token means nothing to
-    the upstream; vendors' keys and trace context go on as they came.
-    """
-    kept = {key: value for key, value in meta.items() if not is_reserved(key) and key != _PROGRESS}
-    return rawjson.assemble(kept) if kept else None
-
-
-def is_reserved(key: str) -> bool:
-    """Say whether a `_meta` key belongs to the protocol, or to this router."""
-    prefix, slash, _ = key.partition("/")
-    parts = prefix.split(".")
-    return bool(slash) and (
-        key.startswith(listing.OUR_KEYS)
-        or (len(parts) > 1 and parts[1] in ("modelcontextprotocol", "mcp"))
-    )
+def _listen(params: Mapping[str, bytes]) -> Listen | Refusal:
+    wanted = params.get("notifications", b"{}")
+    try:
+        return Listen(tools=rawjson.members(wanted).get("toolsListChanged") == b"true")
+    except rawjson.Malformed:
+        return refusals.invalid_params(
+            "params.notifications must be an object with unique members."
+        )
 
 
-def _lines(catalogue: Catalogue, view: View) -> Sequence[Line]:
+def shown(catalogue: Catalogue, view: View) -> Sequence[Line]:
+    """Return the tools that a view lists, in order."""
     if view.server is None:
         return catalogue.lines[view.form]
-    exposure = catalogue.exposures[view.server]
-    return sorted(exposure.lines.values(), key=lambda line: line.names[Form.BARE].encode())
+    exposure = catalogue.exposures.get(view.server)
+    # In the offer's order, which is that of the tools' own names.
+    return tuple(exposure.lines.values()) if exposure else ()
 
 
 def _routes(catalogue: Catalogue, view: View) -> Mapping[str, Route]:

@@ -4,17 +4,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pointsman_contract import names
-from pointsman_contract.meta import Meta
+from pointsman_contract.meta import Exposed, Meta
 from pointsman_contract.report import (
     ExposedTool,
     ServerInfo,
     ServerReason,
     SkippedTool,
     State,
-    printable,
 )
+from pointsman_router import beside, registry, toolcheck
+from pointsman_router.beside import Shown
+from pointsman_router.leftout import LeftOut
 from pointsman_router.listing import Form, Line
-from pointsman_router.offer import Finding, LeftOut, Offer, Tool
+from pointsman_router.offer import Finding, Offer, Tool
+from pointsman_router.paramheaders import Annotation
 from pointsman_router.registry import Server, Skip
 
 _PENDING = Skip(ServerReason.PENDING, "the upstream has not been listed yet")
@@ -28,6 +31,10 @@ class Route:
     tool: str
     """The tool's own name, as its upstream spells it."""
     timeout_s: float
+    annotations: tuple[Annotation, ...] = ()
+    """The arguments that headers repeat."""
+    is_plain: bool = True
+    """Whether its structured results are objects, as legacy agents demand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,8 @@ class Exposure:
     """Where its tools' own names lead, on the endpoint of this server alone."""
     withheld: frozenset[str] = frozenset()
     """Every name of the tools that a suspended server names, whether it was ever listed or not."""
+    beside: Shown | None = None
+    """What it shows beside tools, where that is exposed."""
 
     @property
     def tools(self) -> tuple[ExposedTool, ...]:
@@ -99,8 +108,14 @@ def judge(server: Server, finding: Finding, before: Exposure | None, max_length:
         said = _said(skip, server.fault)
         if server.meta is None or skip.reason is not ServerReason.SUSPENDED:
             return Exposure(server, finding, State.SKIPPED, *said)
-        withheld = _withheld(server.meta, max_length)
-        return Exposure(server, finding, State.SUSPENDED, *said, withheld=withheld)
+        return Exposure(
+            server,
+            finding,
+            State.SUSPENDED,
+            *said,
+            withheld=_withheld(server.meta, max_length),
+            beside=beside.withheld(before.beside) if before and before.beside else None,
+        )
     if finding.offer is None:
         state = State.SKIPPED if finding.trouble else State.PENDING
         return Exposure(server, finding, state, *_said(finding.trouble or _PENDING, server.fault))
@@ -110,40 +125,50 @@ def judge(server: Server, finding: Finding, before: Exposure | None, max_length:
 def _offered(
     server: Server, meta: Meta, finding: Finding, offer: Offer, max_length: int
 ) -> Exposure:
-    allowed = [
-        tool for tool in offer.tools if meta.allows_every_tool or tool.name in meta.allowed_tools
-    ]
-    left_out = [
-        tool for tool in offer.skipped if meta.allows_every_tool or tool.name in meta.allowed_tools
-    ]
+    is_exposed = meta.exposes(Exposed.TOOLS)
+    allowed = [tool for tool in offer.tools if is_exposed and _allows(meta, tool.name)]
+    left_out = [tool for tool in offer.skipped if is_exposed and _allows(meta, tool.name)]
     unmatched: tuple[str, ...] = ()
-    if not meta.allows_every_tool:
+    if is_exposed and not meta.allows_every_tool:
         known = {tool.name for tool in allowed} | {tool.name for tool in left_out}
         unmatched = tuple(sorted(set(meta.allowed_tools) - known))
+    shown = beside.shown(server.id, meta, offer, allowed, max_length)
     if finding.trouble:
         state, skip = State.STALE, finding.trouble
-    elif allowed:
+    elif allowed or (not is_exposed and shown is not None and not shown.is_empty):
         state, skip = State.SERVING, None
     else:
-        state, skip = State.SKIPPED, _nothing_shown(offer, left_out)
+        state, skip = State.SKIPPED, _nothing_shown(meta, offer, left_out)
     return Exposure(
         server,
         finding,
         state,
         *_said(skip, server.fault),
         candidates=tuple(_candidate(tool, meta.prefix, max_length) for tool in allowed),
-        skipped=tuple(
-            SkippedTool(name=printable(tool.name), reason=tool.reason, message=tool.message)
-            for tool in left_out
-        ),
+        skipped=(*(tool.told for tool in left_out), *(shown.skipped if shown else ())),
         unmatched=unmatched,
-        bare={
-            tool.name: Route(server.id, tool.name, float(meta.timeout_seconds)) for tool in allowed
-        },
+        bare={tool.name: _route(server, tool, float(meta.timeout_seconds)) for tool in allowed},
+        beside=shown,
     )
 
 
-def _nothing_shown(offer: Offer, left_out: Sequence[LeftOut]) -> Skip:
+def _allows(meta: Meta, tool: str) -> bool:
+    return meta.allows_every_tool or tool in meta.allowed_tools
+
+
+def _route(server: Server, tool: Tool, timeout_s: float) -> Route:
+    schema = dict(tool.members).get("outputSchema")
+    is_plain = schema is None or toolcheck.has_object_root(schema)
+    return Route(server.id, tool.name, timeout_s, tool.annotations, is_plain)
+
+
+def _nothing_shown(meta: Meta, offer: Offer, left_out: Sequence[LeftOut]) -> Skip:
+    if not meta.exposes(Exposed.TOOLS):
+        return Skip(
+            ServerReason.NO_TOOLS_MATCHED, "the upstream lists nothing of what expose names"
+        )
+    if not meta.allowed_tools:
+        return registry.no_tools_allowed()
     if left_out:
         return Skip(ServerReason.NO_TOOLS, "every allowed tool was left out: see skippedTools")
     if offer.tools or offer.skipped:
@@ -164,7 +189,7 @@ def _said(skip: Skip | None, fault: str | None) -> tuple[ServerReason | None, st
 
 
 def _withheld(meta: Meta, max_length: int) -> frozenset[str]:
-    if meta.allows_every_tool:
+    if meta.allows_every_tool or not meta.exposes(Exposed.TOOLS):
         return frozenset()
     called = (names.of(meta.prefix, tool, max_length=max_length) for tool in meta.allowed_tools)
     return frozenset(name for each in called for name in (each.dotted, each.listed, each.safe))

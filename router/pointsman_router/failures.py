@@ -109,6 +109,12 @@ def text(failure: Failure) -> str:
     )
 
 
+def error_words(failure: Failure) -> str:
+    """Return the message of an error, for methods that change nothing."""
+    advice = " Trying again later may help." if failure.retryable else ""
+    return f"Server {failure.server} gave no answer: {failure.message}.{advice}"
+
+
 def meta(failure: Failure) -> bytes:
     """Return the refusal object of the contract."""
     members: dict[str, object] = {
@@ -126,3 +132,11 @@ def meta(failure: Failure) -> bytes:
 def error_text(server: str, code: int, message: str) -> str:
     """Return what a model is told of an upstream's own error."""
     return f"Server {server} answered with error {code}: {printable(message)}"
+
+
+def untold_text(server: str, why: str) -> str:
+    """Return what a model is told of a result that its agent could make nothing of."""
+    return (
+        f"The tool of server {server} gave no result that could be passed on: {why}. "
+        "Trying again will not help with this agent."
+    )

@@ -4,23 +4,23 @@ import base64
 import binascii
 import zlib
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Generic, TypeVar
 
 from pointsman_contract import labels, rawjson
-from pointsman_router import toolcheck
+from pointsman_router import metakeys, toolcheck
 from pointsman_router.eras import LEGACY_NEWEST, Revision
+from pointsman_router.eras.removals import UNKNOWN, Unknown
 from pointsman_router.offer import Tool
 
 SERVER_KEY = f"{labels.GROUP}/server"
 TOOL_KEY = f"{labels.GROUP}/tool"
 CATALOGUE_KEY = f"{labels.GROUP}/catalogue"
-OUR_KEYS = f"{labels.GROUP}/"
 
-# What an agent of an older revision does not know, and a strict one would refuse.
-_NEWER_THAN_2025_06_18 = frozenset(["icons", "execution"])
-_NEWER_THAN_2025_03_26 = _NEWER_THAN_2025_06_18 | {"title", "outputSchema"}
+
+T = TypeVar("T")
 
 
 class Form(StrEnum):
@@ -44,18 +44,24 @@ class Line:
     rest: Mapping[Revision, bytes]
     """Everything behind the name, for the revisions that differ; see `_variant`."""
 
-    def render(self, form: Form, revision: Revision) -> bytes:
-        """Return the tool as JSON."""
-        name = rawjson.quote(self.names[form])
-        return b'{"name":' + name + self.rest[_variant(revision)]
+
+@dataclass(frozen=True, slots=True)
+class Page(Generic[T]):
+    """Some lines of a list, and how to ask for those behind them."""
+
+    lines: Sequence[T]
+    next_cursor: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """Some tools of a list, and how to ask for those behind them."""
+class Good:
+    """For how long and for whom a list is good, as far as its contributors say."""
 
-    tools: Sequence[Line]
-    next_cursor: str | None
+    ttl_ms: int | None = None
+    private: bool = False
+
+
+EVER_GOOD = Good()
 
 
 def line(tool: Tool, server: str, names: Mapping[Form, str]) -> Line:
@@ -63,38 +69,70 @@ def line(tool: Tool, server: str, names: Mapping[Form, str]) -> Line:
     members = dict(tool.members)
     members["_meta"] = _meta(members.get("_meta"), server, tool.name)
     del members["name"]
-    modern = _rest(members)
-    if (schema := members.get("outputSchema")) and not toolcheck.has_object_root(schema):
-        del members["outputSchema"]
-    rendered = {Revision.MODERN: modern}
-    for revision, unknown in (
-        (LEGACY_NEWEST, frozenset[str]()),
-        (Revision.V2025_06_18, _NEWER_THAN_2025_06_18),
-        (Revision.V2025_03_26, _NEWER_THAN_2025_03_26),
+    rendered: dict[Revision, bytes] = {}
+    for revision in (
+        Revision.MODERN,
+        LEGACY_NEWEST,
+        Revision.V2025_06_18,
+        Revision.V2025_03_26,
     ):
-        rest = _rest({name: value for name, value in members.items() if name not in unknown})
+        rest = _rest(_known(members, UNKNOWN[revision]))
         # Equal renderings share their bytes: a thousand servers' tools fit into memory once.
         rendered[revision] = next((old for old in rendered.values() if old == rest), rest)
     return Line(names, rendered)
 
 
-def page(lines: Sequence[Line], form: Form, cursor: str | None, size: int) -> Page:
-    """Return the tools behind `cursor`, at most `size`; `lines` are in order of their names.
+def joined(lines: Iterable[Line], form: Form, revision: Revision) -> bytes:
+    """Return the JSON array of these tools; a long one is copied once."""
+    variant = _variant(revision)
+    parts: list[bytes] = []
+    for line in lines:
+        parts += (b',{"name":', rawjson.quote(line.names[form]), line.rest[variant])
+    if not parts:
+        return b"[]"
+    parts[0] = b'[{"name":'
+    parts.append(b"]")
+    return b"".join(parts)
+
+
+def page(lines: Sequence[Line], form: Form, cursor: str | None, size: int) -> Page[Line]:
+    """Return the tools behind `cursor`, at most `size`; `lines` are in order of their names."""
+    return cut(lines, form, lambda line: line.names[form], cursor, size)
+
+
+def cut(
+    lines: Sequence[T], kind: str, name: Callable[[T], str], cursor: str | None, size: int
+) -> Page[T]:
+    """Return the lines of one kind of list behind `cursor`, at most `size`, in order of `name`.
 
     The cursor holds the last name that the asker saw, so that it works on every replica and goes
     on after a change of the catalogue. Raises UnknownCursor.
     """
     begin = 0
     if cursor is not None:
-        last = _last_seen(cursor, form)
-        begin = bisect_right(lines, last, key=lambda line: line.names[form].encode())
-    tools = lines[begin : begin + size]
+        last = _last_seen(cursor, kind)
+        begin = bisect_right(lines, last, key=lambda line: name(line).encode())
+    shown = lines[begin : begin + size]
     more = begin + size < len(lines)
-    return Page(tools, _cursor(tools[-1].names[form], form) if more else None)
+    return Page(shown, _cursor(name(shown[-1]), kind) if more else None)
 
 
 def _variant(revision: Revision) -> Revision:
     return Revision.V2025_03_26 if revision is Revision.V2024_11_05 else revision
+
+
+def _known(members: Mapping[str, bytes], unknown: Unknown) -> Mapping[str, bytes]:
+    kept = {name: value for name, value in members.items() if name not in unknown.tool}
+    schema = kept.get("outputSchema")
+    if unknown.plain_structure and schema and not toolcheck.has_object_root(schema):
+        del kept["outputSchema"]
+    if unknown.reserved_meta:
+        meta = rawjson.pairs(kept["_meta"])
+        if any(metakeys.is_reserved(key) for key, _ in meta):
+            kept["_meta"] = rawjson.assemble(
+                pair for pair in meta if not metakeys.is_reserved(pair[0])
+            )
+    return kept
 
 
 def _rest(members: Mapping[str, bytes]) -> bytes:
@@ -105,23 +143,23 @@ def _meta(raw: bytes | None, server: str, tool: str) -> bytes:
     own = {SERVER_KEY: rawjson.quote(server), TOOL_KEY: rawjson.quote(tool)}
     if raw is None:
         return rawjson.assemble(own)
-    kept = {name: value for name, value in rawjson.pairs(raw) if not name.startswith(OUR_KEYS)}
+    kept = {name: value for name, value in rawjson.pairs(raw) if not metakeys.is_ours(name)}
     return rawjson.assemble(kept | own)
 
 
-def _cursor(name: str, form: Form) -> str:
-    text = f"{form}\n{name}".encode("utf-8", "surrogatepass")
+def _cursor(name: str, kind: str) -> str:
+    text = f"{kind}\n{name}".encode("utf-8", "surrogatepass")
     seal = zlib.crc32(text).to_bytes(4)
     return base64.urlsafe_b64encode(seal + text).decode()
 
 
-def _last_seen(cursor: str, form: Form) -> bytes:
+def _last_seen(cursor: str, kind: str) -> bytes:
     try:
         raw = base64.b64decode(cursor.encode("ascii"), altchars=b"-_", validate=True)
     except (ValueError, binascii.Error):
         raise UnknownCursor from None
     seal, text = raw[:4], raw[4:]
     stated, _, name = text.partition(b"\n")
-    if seal != zlib.crc32(text).to_bytes(4) or stated != form.encode():
+    if seal != zlib.crc32(text).to_bytes(4) or stated != kind.encode():
         raise UnknownCursor
     return name

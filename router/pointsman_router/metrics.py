@@ -22,8 +22,15 @@ BUCKETS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 
 
 # A caller may write any method: only these become a label.
 METHODS = frozenset(
-    ["initialize", "ping", "tools/list", "tools/call", "server/discover", "notifications"]
+    [
+        *("completion/complete", "initialize", "logging/setLevel", "notifications", "ping"),
+        *("prompts/get", "prompts/list", "resources/read"),
+        *("resources/list", "resources/templates/list", "server/discover"),
+        *("subscriptions/listen", "tools/call", "tools/list"),
+    ]
 )
+# It lasts for as long as an agent likes to listen, and says nothing of how fast the router is.
+_OPEN_ENDED = "subscriptions/listen"
 OTHER_METHOD = "other"
 _NOTIFICATIONS = "notifications/"
 
@@ -49,6 +56,8 @@ class Metrics(Collector):
         """Count the end of a request that `began`; `method` as the caller wrote it."""
         self._inflight -= 1
         self._requests[_label(method), outcome] += 1
+        if method == _OPEN_ENDED:
+            return
         self._seconds[bisect_left(BUCKETS_S, seconds)] += 1
         self._seconds_sum += seconds
 

@@ -1,4 +1,4 @@
-"""What one upstream advertises, and which of its tools could never be shown."""
+"""What one upstream advertises, and which of it could never be shown."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -6,20 +6,38 @@ from dataclasses import dataclass
 
 from pointsman_contract import digest, names, rawjson
 from pointsman_contract.report import ServerInfo, ToolReason
-from pointsman_router import toolcheck
+from pointsman_router import entries, paramheaders, toolcheck
+from pointsman_router.entries import Entries
+from pointsman_router.entrycheck import Kind
+from pointsman_router.leftout import LeftOut
+from pointsman_router.paramheaders import Annotation
 from pointsman_router.registry import Skip
 
 # A definition that is larger than this is no description but a burden on every model's context.
 TOOL_MAX_BYTES = 64 * 1024
+_NO_PROMPTS, _NO_RESOURCES, _NO_TEMPLATES = map(Entries, Kind)
 
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What the wire brought: every page of an upstream's tools, unjudged."""
+    """What the wire brought: every page of every list that was asked for, unjudged."""
 
     tools: tuple[bytes, ...]
     protocol_version: str
     server_info: ServerInfo | None = None
+    ttl_ms: int | None = None
+    """How long the upstream says that it is good; None where it says nothing sensible."""
+    private: bool = False
+    """Whether the upstream says that it is not for everybody."""
+    prompts: tuple[bytes, ...] = ()
+    resources: tuple[bytes, ...] = ()
+    templates: tuple[bytes, ...] = ()
+
+    @property
+    def size_bytes(self) -> int:
+        """How much there is to be read."""
+        everything = (self.tools, self.prompts, self.resources, self.templates)
+        return sum(len(raw) for raws in everything for raw in raws)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +49,32 @@ class Tool:
     """Name and JSON of each member, as received, `null` where it is not allowed left out."""
     digest: str
     size_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """One tool that is never shown, by the name that its upstream gave it, whatever it holds."""
-
-    name: str
-    reason: ToolReason
-    message: str
+    annotations: tuple[Annotation, ...] = ()
+    """The arguments that headers repeat."""
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One upstream's tools, each either usable or left out with a reason."""
+    """What one upstream lists, each of it either usable or left out with a reason."""
 
     tools: tuple[Tool, ...]
     skipped: tuple[LeftOut, ...]
     protocol_version: str
     server_info: ServerInfo | None = None
+    ttl_ms: int | None = None
+    """How long the upstream says that its list is good; None where it says nothing sensible."""
+    private: bool = False
+    """Whether the upstream says that its list is not for everybody."""
+    prompts: Entries = _NO_PROMPTS
+    resources: Entries = _NO_RESOURCES
+    templates: Entries = _NO_TEMPLATES
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing at all is listed."""
+        beside = (self.prompts, self.resources, self.templates)
+        listed = any(each.entries or each.skipped for each in beside)
+        return not (self.tools or self.skipped or listed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +101,11 @@ def read(listing: Listing) -> Offer:
         skipped=_in_order([*skipped, *(_duplicate(name) for name in twice)]),
         protocol_version=listing.protocol_version,
         server_info=listing.server_info,
+        ttl_ms=listing.ttl_ms,
+        private=listing.private,
+        prompts=entries.read(Kind.PROMPT, listing.prompts),
+        resources=entries.read(Kind.RESOURCE, listing.resources),
+        templates=entries.read(Kind.TEMPLATE, listing.templates),
     )
 
 
@@ -110,7 +140,15 @@ def _judged(name: str, members: Mapping[str, bytes], raw: bytes) -> Tool | LeftO
     kept = toolcheck.normalised(members)
     if complaint := toolcheck.problem(kept):
         return LeftOut(name, ToolReason.INVALID_SCHEMA, complaint)
-    return Tool(name, tuple(kept.items()), digest.definition(raw), len(raw))
+    try:
+        repeated = paramheaders.annotations(kept["inputSchema"])
+    except paramheaders.InvalidAnnotation as wrong:
+        return LeftOut(
+            name,
+            ToolReason.INVALID_HEADER_ANNOTATION,
+            f"inputSchema holds an {paramheaders.KEYWORD} that {wrong}",
+        )
+    return Tool(name, tuple(kept.items()), digest.definition(raw), len(raw), repeated)
 
 
 def _duplicate(name: str) -> LeftOut:

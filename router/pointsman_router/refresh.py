@@ -23,6 +23,8 @@ from pointsman_router.registry import Registry, Target
 PAUSE_S = 0.05
 # How long a slow upstream may keep the whole router from being ready.
 PATIENCE_S = 3.0
+# How long a call waits for a new list that it is to be built from.
+RENEWAL_S = 10.0
 # After a mistake of ours: often enough to heal soon, seldom enough to leave a log readable.
 AGAIN_S = 1.0
 
@@ -54,6 +56,9 @@ class Discovery(Protocol):
 
     def nudge(self, server_id: str) -> None:
         """List this server again soon."""
+
+    async def renewed(self, server_id: str, limit_s: float) -> bool:
+        """List this server again now, and return whether that went well in time."""
 
 
 class Refresh:
@@ -92,12 +97,25 @@ class Refresh:
         self._registry: Registry = Registry(loaded=False)
         self._loaded_at_s: float | None = None
         self._ready = False
+        self._is_making = False
+        self._made = asyncio.Event()
 
     async def run(self) -> None:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as tasks:
             tasks.create_task(self._follow_directory())
             tasks.create_task(self._follow_findings())
+
+    async def renewed(self, server_id: str, limit_s: float = RENEWAL_S) -> Catalogue:
+        """List a server again, and return the snapshot that holds what came of it."""
+        try:
+            async with asyncio.timeout(limit_s):
+                if await self._discovery.renewed(server_id, limit_s):
+                    while self._stirred.is_set() or self._is_making:
+                        await self._made.wait()
+        except TimeoutError:
+            pass
+        return self._catalogues.get()
 
     @property
     def unready(self) -> str | None:
@@ -143,10 +161,15 @@ class Refresh:
             if not self._registry.loaded:
                 continue
             began_s = self._clock()
+            self._is_making = True
             try:
                 await self._rebuild()
             except Exception:
                 _LOG.exception("catalogue: could not be made, the last one stays")
+            finally:
+                self._is_making = False
+                self._made.set()
+                self._made.clear()
             # A large catalogue takes at most half of the time, however often offers change.
             await asyncio.sleep(max(self._pause_s, self._clock() - began_s))
 

@@ -8,6 +8,13 @@ from pointsman_contract.report import printable
 from pointsman_router import jsonrpc
 from pointsman_router.eras import Revision
 
+# Another replica may answer at once; a restarted one takes seconds.
+_RETRY_AFTER_S = "1"
+# Before 2026-07-28, which says -32602.
+RESOURCE_NOT_FOUND = -32002
+# Nothing that is listed is longer; of what else agents ask for no more is said again.
+_URI_MAX_LENGTH = 2048
+
 
 class Code(IntEnum):
     """What kept a call from its result; the protocol leaves this range to servers."""
@@ -34,6 +41,8 @@ class Refusal:
     message: str
     data: bytes | None = None
     headers: tuple[tuple[str, str], ...] = ()
+    closes: bool = False
+    """Whether nothing more can come over its connection."""
 
 
 def no_request() -> Refusal:
@@ -92,7 +101,7 @@ def body_too_slow(limit_s: float) -> Refusal:
         408,
         jsonrpc.INVALID_REQUEST,
         f"The request did not arrive within {limit_s:g} s.",
-        headers=(("Connection", "close"),),
+        closes=True,
     )
 
 
@@ -168,9 +177,53 @@ def unknown_tool(name: str, became: str | None = None) -> Refusal:
     return Refusal(200, jsonrpc.INVALID_PARAMS, f"Unknown tool: {printable(name)}", data)
 
 
+def unknown_prompt(name: str) -> Refusal:
+    """A prompt's name that leads nowhere."""
+    return invalid_params(f"Unknown prompt: {printable(name)}")
+
+
+def unknown_resource(revision: Revision, uri: str, *, is_suspended: bool) -> Refusal:
+    """A URI that leads nowhere: agents look for it in the error."""
+    data = {"uri": uri[:_URI_MAX_LENGTH]}
+    if is_suspended:
+        data["reason"] = "suspended"
+    modern = revision is Revision.MODERN
+    return Refusal(
+        200,
+        jsonrpc.INVALID_PARAMS if modern else RESOURCE_NOT_FOUND,
+        f"Unknown resource: {printable(uri)}",
+        json.dumps(data).encode(),
+    )
+
+
+def unknown_template(text: str) -> Refusal:
+    """A reference to a template or a resource that leads nowhere."""
+    return invalid_params(f"Unknown resource template: {printable(text)}")
+
+
 def unknown_cursor() -> Refusal:
     """A cursor that this router did not write."""
     return invalid_params("Unknown cursor: list again without one.")
+
+
+def draining() -> Refusal:
+    """A call that outlasted the time that a router leaves its calls to end."""
+    return Refusal(
+        503,
+        Code.OVERLOADED,
+        "This router is being stopped. It is not known whether the tool was executed.",
+        headers=(("Retry-After", _RETRY_AFTER_S),),
+    )
+
+
+def too_many_streams() -> Refusal:
+    """A stream of changes more than this router holds."""
+    return Refusal(
+        503,
+        Code.OVERLOADED,
+        "This router holds as many subscriptions as it may.",
+        headers=(("Retry-After", _RETRY_AFTER_S),),
+    )
 
 
 def internal() -> Refusal:

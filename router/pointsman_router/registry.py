@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pointsman_contract import url
-from pointsman_contract.meta import KNOWN_FEATURES, Meta
+from pointsman_contract.meta import KNOWN_FEATURES, Exposed, Meta, Protocol
 from pointsman_contract.report import ServerReason, printable
 from pointsman_router.reading import Entry, Reading
 
@@ -41,6 +41,9 @@ class Target:
 
     id: str
     url: str
+    protocol: Protocol = Protocol.AUTO
+    exposes: frozenset[Exposed] = frozenset([Exposed.TOOLS])
+    """What of the upstream is worth asking for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +61,12 @@ class Registry:
     def targets(self) -> Mapping[str, Target]:
         """The servers to be listed; what is suspended or allows no tool is not even contacted."""
         return {
-            server.id: Target(server.id, server.meta.url)
+            server.id: Target(
+                server.id,
+                server.meta.url,
+                server.meta.protocol,
+                frozenset(server.meta.expose),
+            )
             for server in self.servers.values()
             if server.meta and not server.skip
         }
@@ -91,6 +99,14 @@ def amended(old: Registry, new: Registry) -> frozenset[str]:
         id_
         for id_, server in new.servers.items()
         if id_ in old.servers and old.servers[id_].meta != server.meta
+    )
+
+
+def no_tools_allowed() -> Skip:
+    """Return what is wrong where tools are exposed, and none is allowed."""
+    return Skip(
+        ServerReason.NO_TOOLS_ALLOWED,
+        'allowedTools: is empty; name the tools to expose, or "*" alone for every tool',
     )
 
 
@@ -142,11 +158,8 @@ def _invalid(meta: Meta) -> Skip | None:
 def _idle(meta: Meta) -> Skip | None:
     if meta.suspend:
         return Skip(ServerReason.SUSPENDED, "suspend: is true; set it to false to expose the tools")
-    if not meta.allowed_tools:
-        return Skip(
-            ServerReason.NO_TOOLS_ALLOWED,
-            'allowedTools: is empty; name the tools to expose, or "*" alone for every tool',
-        )
+    if not meta.allowed_tools and meta.expose == (Exposed.TOOLS,):
+        return no_tools_allowed()
     return None
 
 

@@ -2,22 +2,24 @@
 
 import asyncio
 import logging
-import time
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Awaitable, Callable
 
-from pointsman_contract import rawjson
-from pointsman_router import admission, dispatch, failures, jsonrpc, refusals, respond
-from pointsman_router.admission import Head
+import msgspec
+from msgspec import structs
+
+from pointsman_router import admission, dispatch, jsonrpc, refusals, respond
+from pointsman_router.admission import Accepted
 from pointsman_router.catalogue import Catalogue
-from pointsman_router.dispatch import Forward, View
+from pointsman_router.dispatch import Listen, View
 from pointsman_router.eras import Revision, legacy, modern
-from pointsman_router.failures import Failure
-from pointsman_router.jsonrpc import Batch, Message, Notification, RpcError
+from pointsman_router.forwarding import Forwarding, NotTaken
+from pointsman_router.jsonrpc import Batch, Message, Notification
+from pointsman_router.outgoing import Forward
+from pointsman_router.outlet import Outlet
+from pointsman_router.paramheaders import Sent
 from pointsman_router.refusals import Refusal
 from pointsman_router.respond import Asker, Identity, Response
-from pointsman_router.upstream import Link, Result, ToolCall, Trouble
+from pointsman_router.subscriptions import Subscriptions
 
 # More messages in one array are no conversation, and each may cost a call.
 BATCH_MAX = 50
@@ -25,47 +27,42 @@ BATCH_MAX = 50
 _log = logging.getLogger(__name__)
 
 
-class Meter(Protocol):
-    """What is counted of calls to upstreams."""
-
-    def called(self, server: str, seconds: float) -> None:
-        """Count one call to an upstream."""
-
-    def failed(self, server: str, reason: str) -> None:
-        """Count one call that an upstream's trouble kept from its result."""
-
-
-@dataclass(frozen=True, slots=True)
-class Visit:
+class Visit(msgspec.Struct, frozen=True):
     """What one HTTP request brings beside its body, and the snapshot that it is served from."""
 
     catalogue: Catalogue
     view: View
-    head: Head
+    accepted: Accepted
     headers: modern.Headers
+    outlet: Outlet
+    sent: Sent = dispatch.no_headers
+    trace: tuple[tuple[str, str], ...] = ()
 
 
 class Relay:
-    """Answers messages out of a snapshot and the links behind it."""
+    """Answers messages out of a snapshot and the links behind it.
+
+    `renewed` lists a server again, and returns the snapshot that holds its list.
+    """
 
     def __init__(
         self,
         identity: Identity,
         *,
         page_size: int,
-        link: Callable[[str], Link | None],
-        nudge: Callable[[str], None],
-        meter: Meter,
+        forwarding: Forwarding,
+        renewed: Callable[[str], Awaitable[Catalogue]],
+        subscriptions: Subscriptions,
     ) -> None:
         self._identity = identity
         self._page_size = page_size
-        self._link = link
-        self._nudge = nudge
-        self._meter = meter
+        self._forwarding = forwarding
+        self._renewed = renewed
+        self._subscriptions = subscriptions
 
     async def batch(self, batch: Batch, visit: Visit) -> Response:
         """Answer an array: each request in it on its own, all in one array."""
-        if wrong := admission.accept_problem(visit.head, modern=False):
+        if wrong := admission.accept_problem(visit.accepted, modern=False):
             return respond.refused(wrong)
         stated = visit.headers.version[0] if visit.headers.version else None
         speaks_modern = modern.is_meant(visit.headers, {})
@@ -73,16 +70,25 @@ class Relay:
             return respond.refused(refusals.no_batch())
         if len(batch.elements) > BATCH_MAX:
             return respond.refused(refusals.batch_too_long(BATCH_MAX))
-        answers = await asyncio.gather(
-            *(self._element(element, visit) for element in batch.elements)
-        )
+        # One array holds all answers: nothing can be told before the last of them.
+        visit.outlet.begin(streams=False, leaving_cancels=False)
+        try:
+            answers = await asyncio.gather(
+                *(self._element(element, visit) for element in batch.elements)
+            )
+        except asyncio.CancelledError:
+            if not visit.outlet.is_given_up:
+                raise
+            return respond.refused(refusals.draining())
+        finally:
+            visit.outlet.settle()
         bodies = [answer.body for answer in answers if answer.body]
         return Response(200, b"[" + b",".join(bodies) + b"]") if bodies else respond.accepted()
 
     async def message(self, message: Message, visit: Visit) -> Response:
         """Answer one message."""
-        speaks_modern = modern.is_meant(visit.headers, message.params)
-        if wrong := admission.accept_problem(visit.head, modern=speaks_modern):
+        speaks_modern = modern.is_meant(visit.headers, message.meta)
+        if wrong := admission.accept_problem(visit.accepted, modern=speaks_modern):
             return _refused(wrong, message)
         if speaks_modern:
             return await self._modern(message, visit)
@@ -93,7 +99,7 @@ class Relay:
             message = jsonrpc.message(element)
         except jsonrpc.NotAMessage as wrong:
             return respond.refused(refusals.not_a_message(wrong), wrong.id)
-        return await self._legacy(message, visit)
+        return await self._legacy(message, visit, in_batch=True)
 
     async def _modern(self, message: Message, visit: Visit) -> Response:
         if isinstance(message, Notification):
@@ -103,72 +109,76 @@ class Relay:
             return _refused(wrong, message)
         return await self._decided(message, Revision.MODERN, visit)
 
-    async def _legacy(self, message: Message, visit: Visit) -> Response:
+    async def _legacy(self, message: Message, visit: Visit, *, in_batch: bool = False) -> Response:
         if isinstance(message, Notification):
             return _noted(dispatch.take_note(message))
         stated = visit.headers.version[0] if visit.headers.version else None
-        return await self._decided(message, legacy.in_force(stated), visit)
+        return await self._decided(message, legacy.in_force(stated), visit, in_batch=in_batch)
 
     async def _decided(
-        self, request: jsonrpc.Request, revision: Revision, visit: Visit
+        self,
+        request: jsonrpc.Request,
+        revision: Revision,
+        visit: Visit,
+        *,
+        in_batch: bool = False,
     ) -> Response:
+        asker = Asker(request.id, revision, self._identity)
         try:
-            match dispatch.decide(visit.catalogue, visit.view, request, revision, self._page_size):
+            match self._decide(request, revision, visit):
                 case Refusal() as refusal:
                     return _refused(refusal, request)
                 case Forward() as forward:
-                    return await self._forward(forward, Asker(request.id, revision, self._identity))
+                    came = await self._carry(forward, asker, visit, in_batch)
+                    if isinstance(came, NotTaken):
+                        return await self._again(request, asker, visit, forward, came, in_batch)
+                    return came
+                case Listen() as listen:
+                    return await self._subscriptions.serve(listen, visit.view, asker, visit.outlet)
                 case answer:
-                    return respond.answered(answer, Asker(request.id, revision, self._identity))
+                    return respond.answered(answer, asker)
         except Exception:  # whatever it is, it costs this one request
             _log.exception("a request failed inside the router", extra={"method": request.method})
             return _refused(refusals.internal(), request)
 
-    async def _forward(self, forward: Forward, asker: Asker) -> Response:
-        server = forward.route.server
-        link = self._link(server)
-        if link is None:
-            return self._failed(failures.gone(server), asker)
-        begun = time.perf_counter()
-        try:
-            reply = await link.call(
-                ToolCall(
-                    name=forward.route.tool,
-                    arguments=forward.arguments,
-                    meta=forward.meta,
-                    timeout_s=forward.route.timeout_s,
-                )
-            )
-        except Trouble as trouble:
-            return self._failed(_failure(server, trouble), asker)
-        finally:
-            self._meter.called(server, time.perf_counter() - begun)
-        match reply:
-            case Result(raw):
-                try:
-                    return respond.relayed(raw, asker)
-                except rawjson.Malformed:
-                    wrong = failures.violation(server, "its result is not a JSON object")
-                    return self._failed(wrong, asker)
-            case RpcError() as error:
-                if error.code == jsonrpc.INVALID_PARAMS:
-                    # It may have dropped a tool that its list still named.
-                    self._nudge(server)
-                return respond.upstream_error(server, error, asker)
+    def _decide(
+        self, request: jsonrpc.Request, revision: Revision, visit: Visit
+    ) -> dispatch.Decision:
+        return dispatch.decide(
+            visit.catalogue, visit.view, request, revision, self._page_size, visit.sent
+        )
 
-    def _failed(self, failure: Failure, asker: Asker) -> Response:
-        self._meter.failed(failure.server, failure.reason)
-        return respond.failed(failure, asker)
+    async def _carry(
+        self, forward: Forward, asker: Asker, visit: Visit, in_batch: bool
+    ) -> Response | NotTaken:
+        if visit.trace:
+            call = structs.replace(forward.call, trace=visit.trace)
+            forward = structs.replace(forward, call=call)
+        streams = asker.revision is Revision.MODERN or visit.accepted.names_stream
+        outlet = None if in_batch else visit.outlet
+        return await self._forwarding.carry(forward, asker, outlet, streams=streams)
 
-
-def _failure(server: str, trouble: Trouble) -> Failure:
-    if trouble.busy:
-        return failures.busy(server, trouble.message)
-    if trouble.too_large:
-        return failures.too_large(server, trouble.message)
-    return failures.troubled(
-        server, trouble.reason, trouble.message, trouble.executed, trouble.retry_after_ms
-    )
+    async def _again(
+        self,
+        request: jsonrpc.Request,
+        asker: Asker,
+        visit: Visit,
+        forward: Forward,
+        refused: NotTaken,
+        in_batch: bool,
+    ) -> Response:
+        """Decide a call anew that its upstream did not take: what it was built from is old."""
+        renewed = structs.replace(visit, catalogue=await self._renewed(forward.route.server))
+        match self._decide(request, asker.revision, renewed):
+            case Refusal() as refusal:
+                return _refused(refusal, request)
+            case Forward() as second:
+                came = await self._carry(second, asker, renewed, in_batch)
+                if isinstance(came, NotTaken):
+                    return self._forwarding.failed_again(second, came, asker)
+                return came
+            case _:
+                return self._forwarding.failed_again(forward, refused, asker)
 
 
 def _refused(refusal: Refusal, message: Message) -> Response:

@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+import msgspec
+
 from pointsman_contract import rawjson
-from pointsman_router import failures, jsonrpc, listing
+from pointsman_router import failures, jsonrpc, listing, metakeys, translation
 from pointsman_router.dispatch import (
     ECHO,
     Answer,
@@ -17,16 +19,16 @@ from pointsman_router.dispatch import (
     Listed,
     Welcome,
 )
+from pointsman_router.dispatch_beside import PromptsListed, UrisListed
 from pointsman_router.eras import Revision
 from pointsman_router.failures import Failure
 from pointsman_router.jsonrpc import RpcError
+from pointsman_router.listing import EVER_GOOD, Good
 from pointsman_router.refusals import Code, Refusal
 
 JSON_TYPE = "application/json"
-SERVER_INFO_KEY = "io.modelcontextprotocol/serverInfo"
-_CACHE_SCOPE = b'"public"'
 # An upstream's error object is passed on verbatim up to this size; a larger one is only named.
-_ERROR_MAX_BYTES = 64 * 1024
+ERROR_MAX_BYTES = 64 * 1024
 # Errors that an agent of that revision acts on: it must see them as what they are.
 _ACTED_ON = frozenset(
     [
@@ -35,6 +37,14 @@ _ACTED_ON = frozenset(
     ]
 )
 
+_MODERN_CAPABILITIES = (
+    b'{"completions":{},"logging":{},"prompts":{},"resources":{},"tools":{"listChanged":true}}'
+)
+# Without a session there is no stream on which a change could be told.
+_LEGACY_CAPABILITIES = (
+    b'{"completions":{},"logging":{},"prompts":{"listChanged":false},'
+    b'"resources":{"listChanged":false,"subscribe":false},"tools":{"listChanged":false}}'
+)
 _ECHO_TOOL = (
     b'{"name":"' + ECHO.encode() + b'","title":"Echo","description":"Returns the text it is given.'
     b' Offered while no server is registered.","inputSchema":{"type":"object","properties":'
@@ -57,16 +67,19 @@ class Outcome(StrEnum):
     """Answered with HTTP 503."""
     FAILED = "failed"
     """A mistake of ours."""
+    LEFT = "left"
+    """Not answered: the agent left before, which cancelled its call."""
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(msgspec.Struct, frozen=True):
     """An HTTP response, whole."""
 
     status: int
     body: bytes = b""
     headers: tuple[tuple[str, str], ...] = ()
     outcome: Outcome = Outcome.OK
+    closes: bool = False
+    """Whether its connection ends with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +99,7 @@ class Identity:
         object.__setattr__(self, "info", info)
 
 
-@dataclass(frozen=True, slots=True)
-class Asker:
+class Asker(msgspec.Struct, frozen=True):
     """To whom an answer goes: what it must repeat and which revision it must speak."""
 
     id: bytes
@@ -103,7 +115,7 @@ def accepted() -> Response:
 def refused(refusal: Refusal, id_: bytes = b"null") -> Response:
     """Say no to the request `id_`."""
     body = jsonrpc.error_response(id_, refusal.code, refusal.message, refusal.data)
-    return Response(refusal.status, body, refusal.headers, _outcome(refusal))
+    return Response(refusal.status, body, refusal.headers, _outcome(refusal), closes=refusal.closes)
 
 
 def answered(answer: Answer, asker: Asker) -> Response:
@@ -111,21 +123,46 @@ def answered(answer: Answer, asker: Asker) -> Response:
     return _result(asker, _finished(_members(answer, asker), asker))
 
 
-def relayed(raw: bytes, asker: Asker) -> Response:
+def relayed(
+    raw: bytes, asker: Asker, *, is_plain: bool = True, method: str = "tools/call"
+) -> Response:
     """Relay an upstream's result: as it came, but for what only the two ends may say.
 
-    Raises Malformed where `raw` is no object.
+    `is_plain`: its structure is an object. Raises Malformed where `raw` is no object, CannotBeTold
+    where the agent could make nothing of it.
     """
-    if asker.revision is not Revision.MODERN and b"_meta" not in raw and b"\\u" not in raw:
-        if rawjson.kind(raw) != "{":
-            raise rawjson.Malformed("not an object")
-        return _result(asker, raw)
-    members = rawjson.members(raw)
-    # Some serialisers write null for what is not there; strict agents refuse it.
-    if (meta := members.pop("_meta", b"null")) != b"null":
-        kept = [pair for pair in rawjson.pairs(meta) if not pair[0].startswith(listing.OUR_KEYS)]
-        members["_meta"] = rawjson.assemble(kept)
-    return _result(asker, _finished(members, asker))
+    if method == "resources/read" and asker.revision is Revision.MODERN:
+        raw = translation.cacheable(raw)
+    elif method == "prompts/get":
+        raw = translation.prompt(raw, asker.revision)
+    told = translation.result(
+        raw, asker.revision, is_plain=is_plain, server_info=asker.identity.info
+    )
+    return _result(asker, told)
+
+
+def untold(server: str, why: str, asker: Asker) -> Response:
+    """Tell of a result that this agent could make nothing of."""
+    return _is_error(failures.untold_text(server, why), {}, asker)
+
+
+def acknowledgement(asker: Asker, *, tools: bool) -> bytes:
+    """Return the first message of a stream of changes: which of those asked for will come."""
+    honoured = b'{"toolsListChanged":true}' if tools else b"{}"
+    return _notification(
+        "notifications/subscriptions/acknowledged",
+        {"_meta": _subscription(asker), "notifications": honoured},
+    )
+
+
+def tools_changed(asker: Asker) -> bytes:
+    """Return the message that tells a stream of a change."""
+    return _notification("notifications/tools/list_changed", {"_meta": _subscription(asker)})
+
+
+def unsubscribed(asker: Asker) -> Response:
+    """End a stream of changes on purpose."""
+    return _result(asker, _finished({"_meta": _subscription(asker)}, asker))
 
 
 def failed(failure: Failure, asker: Asker) -> Response:
@@ -138,11 +175,18 @@ def failed(failure: Failure, asker: Asker) -> Response:
     )
 
 
-def upstream_error(server: str, error: RpcError, asker: Asker) -> Response:
-    """Tell of an upstream's own JSON-RPC error: in a result, unless an agent acts on it."""
-    short = len(error.raw) <= _ERROR_MAX_BYTES
-    if short and (error.code, asker.revision) in _ACTED_ON:
-        return Response(200, jsonrpc.raw_error_response(asker.id, error.raw))
+def upstream_error(
+    server: str, error: RpcError, asker: Asker, *, is_resumed: bool = False
+) -> Response:
+    """Tell of an upstream's own JSON-RPC error: in a result, unless an agent acts on it.
+
+    `is_resumed`: the call brought input that was asked for, and the agent has to learn what became
+    of it.
+    """
+    short = len(error.raw) <= ERROR_MAX_BYTES
+    if short and (is_resumed or (error.code, asker.revision) in _ACTED_ON):
+        status = 400 if error.code == Code.MISSING_CAPABILITY else 200
+        return Response(status, jsonrpc.raw_error_response(asker.id, error.raw))
     return _is_error(
         failures.error_text(server, error.code, error.message),
         {failures.UPSTREAM_ERROR_KEY: error.raw} if short else {},
@@ -182,44 +226,74 @@ def _members(answer: Answer, asker: Asker) -> dict[str, bytes]:
         case Welcome(agreed):
             return {
                 "protocolVersion": rawjson.quote(agreed),
-                "capabilities": b'{"tools":{"listChanged":false}}',
+                "capabilities": _LEGACY_CAPABILITIES,
                 "serverInfo": asker.identity.info,
             }
         case Discovered():
             return {
                 "supportedVersions": b"[" + rawjson.quote(Revision.MODERN) + b"]",
-                "capabilities": b'{"tools":{}}',
+                "capabilities": _MODERN_CAPABILITIES,
             } | _caching(asker)
-        case Listed(tools, form, catalogue, cursor):
-            rendered = b",".join(line.render(form, asker.revision) for line in tools)
-            return _list(rendered, catalogue, cursor, asker)
+        case Listed(tools, form, catalogue, cursor, good):
+            raw = listing.joined(tools, form, asker.revision)
+            return _list("tools", raw, catalogue, cursor, asker, good)
+        case PromptsListed(_, _, catalogue, cursor, good) as page:
+            return _list("prompts", page.joined(asker.revision), catalogue, cursor, asker, good)
+        case UrisListed(member, _, catalogue, cursor, good) as page:
+            return _list(member, page.joined(asker.revision), catalogue, cursor, asker, good)
         case EchoListed(catalogue):
-            return _list(_ECHO_TOOL, catalogue, None, asker)
+            return _list("tools", b"[" + _ECHO_TOOL + b"]", catalogue, None, asker)
         case Echoed(None):
             return {"content": _content("arguments.text must be a string"), "isError": b"true"}
         case Echoed(text):
             return {"content": b'[{"type":"text","text":' + (text or b'""') + b"}]"}
 
 
-def _list(tools: bytes, catalogue: str, cursor: str | None, asker: Asker) -> dict[str, bytes]:
-    members = {"tools": b"[" + tools + b"]"}
+def _list(
+    member: str,
+    entries: bytes,
+    catalogue: str,
+    cursor: str | None,
+    asker: Asker,
+    good: Good = EVER_GOOD,
+) -> dict[str, bytes]:
+    members = {member: entries}
     if cursor is not None:
         members["nextCursor"] = rawjson.quote(cursor)
     members["_meta"] = rawjson.assemble({listing.CATALOGUE_KEY: rawjson.quote(catalogue)})
-    return members | _caching(asker)
+    return members | _caching(asker, good)
 
 
-def _caching(asker: Asker) -> dict[str, bytes]:
+def _caching(asker: Asker, good: Good = EVER_GOOD) -> dict[str, bytes]:
     if asker.revision is not Revision.MODERN:
         return {}
-    return {"ttlMs": str(asker.identity.ttl_ms).encode(), "cacheScope": _CACHE_SCOPE}
+    ttl_ms = asker.identity.ttl_ms
+    if good.ttl_ms is not None:
+        ttl_ms = min(ttl_ms, good.ttl_ms)
+    scope = b'"private"' if good.private else b'"public"'
+    return {"ttlMs": str(ttl_ms).encode(), "cacheScope": scope}
 
 
-def _finished(members: dict[str, bytes], asker: Asker) -> bytes:
+def _finished(members: Mapping[str, bytes], asker: Asker) -> bytes:
     """Return the result with what the revision demands of every result."""
-    if asker.revision is Revision.MODERN:
-        meta = dict(rawjson.pairs(members.get("_meta", b"{}")))
-        meta[SERVER_INFO_KEY] = asker.identity.info
-        members["_meta"] = rawjson.assemble(meta)
-        members.setdefault("resultType", b'"complete"')
-    return rawjson.assemble(members)
+    if asker.revision is not Revision.MODERN:
+        return rawjson.assemble(members)
+    meta = dict(rawjson.pairs(members.get("_meta", b"{}")))
+    meta[metakeys.SERVER_INFO] = asker.identity.info
+    whole = dict(members) | {"_meta": rawjson.assemble(meta)}
+    whole.setdefault("resultType", b'"complete"')
+    return rawjson.assemble(whole)
+
+
+def _subscription(asker: Asker) -> bytes:
+    return rawjson.assemble({metakeys.SUBSCRIPTION_ID: asker.id})
+
+
+def _notification(method: str, params: Mapping[str, bytes]) -> bytes:
+    return (
+        b'{"jsonrpc":"2.0","method":'
+        + rawjson.quote(method)
+        + b',"params":'
+        + rawjson.assemble(params)
+        + b"}"
+    )

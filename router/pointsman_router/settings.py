@@ -7,6 +7,7 @@ from pathlib import Path
 from pointsman_contract import environment, names
 from pointsman_contract.environment import setting
 from pointsman_router.listing import Form
+from pointsman_router.upstream import egress
 
 PREFIX = "POINTSMAN_ROUTER_"
 
@@ -105,6 +106,30 @@ class Settings:
         "30",
         "how long a request's body may take to arrive",
     )
+    silence_s: float = setting(
+        f"{PREFIX}SILENCE_SECONDS",
+        environment.seconds(0.1, 300),
+        "15",
+        "silence after which an answer streams, and a stream shows life: proxies drop the silent",
+    )
+    stall_s: float = setting(
+        f"{PREFIX}STALL_SECONDS",
+        environment.seconds(0.1, 600),
+        "30",
+        "how long an agent may read nothing of what it was sent before its connection is cut",
+    )
+    streams_max: int = setting(
+        f"{PREFIX}SUBSCRIPTIONS_MAX",
+        environment.whole(0, 100_000),
+        "1000",
+        "agents that may wait for changes at once: each holds a connection, and up to 100 KiB",
+    )
+    notify_s: float = setting(
+        f"{PREFIX}NOTIFY_SECONDS",
+        environment.seconds(0, 300),
+        "1",
+        "least time between two notices of changes to one agent, which lists again for each",
+    )
     linger_s: float = setting(
         f"{PREFIX}LINGER_SECONDS",
         environment.seconds(0, 120),
@@ -116,6 +141,18 @@ class Settings:
         environment.seconds(0, 600),
         "40",
         "how long requests in flight may take to end after SIGTERM",
+    )
+    egress_proxy: str = setting(
+        f"{PREFIX}EGRESS_PROXY",
+        egress.proxy,
+        "",
+        "proxy that upstreams are reached through by CONNECT, as http://HOST:PORT; none if empty",
+    )
+    no_proxy: tuple[str, ...] = setting(
+        f"{PREFIX}NO_PROXY",
+        egress.rules,
+        "localhost,127.0.0.0/8,::1,.svc,.cluster.local",
+        "hosts reached without the proxy, and what lies below them: names, addresses, networks, *",
     )
     server_name: str = setting(
         f"{PREFIX}SERVER_NAME",

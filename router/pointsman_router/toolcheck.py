@@ -10,7 +10,7 @@ from urllib.parse import unquote
 
 from pointsman_contract import rawjson
 
-_JSON: TypeAlias = "bool | int | float | str | list[_JSON] | dict[str, _JSON] | None"
+JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 
 # Optional members that clients type without null: present with a value, or not present.
 _OPTIONAL = ("title", "description", "outputSchema", "annotations", "icons", "_meta")
@@ -21,6 +21,7 @@ _SCHEMA = (
     "additionalItems",
     "additionalProperties",
     "contains",
+    "contentSchema",
     "else",
     "if",
     "items",
@@ -88,13 +89,30 @@ def has_object_root(schema: bytes) -> bool:
         return False
 
 
-def _value(raw: bytes) -> _JSON:
+def inner_schemas(schema: dict[str, JSON], where: str = "the schema") -> Iterator[JSON]:
+    """Yield the schemas right inside `schema`; values that only look like some are none."""
+    for keyword in _SCHEMA:
+        if keyword in schema and not isinstance(schema[keyword], list):
+            yield schema[keyword]
+    for keyword in _SCHEMA_LISTS:
+        if isinstance(inner := schema.get(keyword, []), list):
+            yield from inner
+        elif keyword != "items":
+            raise _Wrong(f"{where} holds a {keyword} that is no list")
+    for keyword in _SCHEMA_MAPS:
+        inner = schema.get(keyword, {})
+        if not isinstance(inner, dict):
+            raise _Wrong(f"{where} holds {keyword} that is no object")
+        yield from inner.values()
+
+
+def _value(raw: bytes) -> JSON:
     # No number is judged, and the standard library refuses whole ones of many digits.
-    value: _JSON = json.loads(raw, parse_int=float)
+    value: JSON = json.loads(raw, parse_int=float)
     return value
 
 
-def _check_plain(values: Mapping[str, _JSON]) -> None:
+def _check_plain(values: Mapping[str, JSON]) -> None:
     for name in ("title", "description"):
         if not isinstance(values.get(name, ""), str):
             raise _Wrong(f"{name} must be a string")
@@ -115,22 +133,22 @@ def _check_plain(values: Mapping[str, _JSON]) -> None:
         raise _Wrong("icons must be a list of objects, each with a src")
 
 
-def _check_input(schema: _JSON) -> None:
+def _check_input(schema: JSON) -> None:
     if not isinstance(schema, dict) or schema.get("type") != "object":
         raise _Wrong('inputSchema must be an object with "type": "object"')
     _check_schema(schema, "inputSchema")
 
 
-def _check_output(schema: _JSON) -> None:
+def _check_output(schema: JSON) -> None:
     if not isinstance(schema, dict):
         raise _Wrong("outputSchema must be an object")
     _check_schema(schema, "outputSchema")
 
 
-def _check_schema(root: dict[str, _JSON], where: str) -> None:
+def _check_schema(root: dict[str, JSON], where: str) -> None:
     anchors: set[str] = set()
-    references: list[tuple[str, dict[str, _JSON]]] = []
-    pending: list[tuple[_JSON, dict[str, _JSON]]] = [(root, root)]
+    references: list[tuple[str, dict[str, JSON]]] = []
+    pending: list[tuple[JSON, dict[str, JSON]]] = [(root, root)]
     while pending:
         schema, resource = pending.pop()
         if isinstance(schema, bool):
@@ -147,13 +165,13 @@ def _check_schema(root: dict[str, _JSON], where: str) -> None:
         )
         if isinstance(reference := schema.get("$ref"), str) and reference.startswith("#"):
             references.append((unquote(reference[1:]), resource))
-        pending.extend((inner, resource) for inner in _inner(schema, where))
+        pending.extend((inner, resource) for inner in inner_schemas(schema, where))
     for reference, resource in references:
         if reference not in anchors and not any(_points(reference, at) for at in (root, resource)):
             raise _Wrong(f"{where} holds a $ref that leads nowhere")
 
 
-def _check_keywords(schema: dict[str, _JSON], where: str) -> None:
+def _check_keywords(schema: dict[str, JSON], where: str) -> None:
     types = schema.get("type", [])
     if not all(
         isinstance(name, str) and name in _TYPES
@@ -168,23 +186,7 @@ def _check_keywords(schema: dict[str, _JSON], where: str) -> None:
         raise _Wrong(f"{where} holds a required that is no list of names")
 
 
-def _inner(schema: dict[str, _JSON], where: str) -> Iterator[_JSON]:
-    for keyword in _SCHEMA:
-        if keyword in schema and not isinstance(schema[keyword], list):
-            yield schema[keyword]
-    for keyword in _SCHEMA_LISTS:
-        if isinstance(inner := schema.get(keyword, []), list):
-            yield from inner
-        elif keyword != "items":
-            raise _Wrong(f"{where} holds a {keyword} that is no list")
-    for keyword in _SCHEMA_MAPS:
-        inner = schema.get(keyword, {})
-        if not isinstance(inner, dict):
-            raise _Wrong(f"{where} holds {keyword} that is no object")
-        yield from inner.values()
-
-
-def _points(pointer: str, target: _JSON) -> bool:
+def _points(pointer: str, target: JSON) -> bool:
     if pointer and not pointer.startswith("/"):
         return False
     for token in pointer.split("/")[1:]:

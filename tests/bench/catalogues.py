@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pointsman_contract.meta import Meta
+from pointsman_contract.meta import Exposed, Meta
 from pointsman_contract.report import ServerInfo, ServerReason
 from pointsman_router import catalogue, offer
 from pointsman_router.catalogue import Catalogue
@@ -47,6 +47,7 @@ def server(
     fault: str | None = None,
     timeout_s: int = 60,
     url: str = "http://mcp.example/mcp",
+    expose: Iterable[Exposed] = (Exposed.TOOLS,),
 ) -> Server:
     """A registered server; its prefix is its name's unless another is given."""
     namespace, _, name = id_.rpartition("/")
@@ -57,6 +58,7 @@ def server(
         allowed_tools=tuple(allowed),
         prefix=prefix or name,
         timeout_seconds=timeout_s,
+        expose=tuple(expose),
     )
     return Server(id_, meta, skip(out) if out else None, fault)
 

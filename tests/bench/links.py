@@ -1,13 +1,16 @@
 """The router's wire to one upstream, opened for a test and looked at for leaks afterwards."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Any
 
 from bench.waiting import until
+from pointsman_contract import rawjson
+from pointsman_contract.meta import Exposed, Protocol
 from pointsman_router.registry import Target
-from pointsman_router.upstream import Desk, Dialler, Limits, Link, ToolCall
+from pointsman_router.upstream import Call, Desk, Dialler, Limits, Link
 
 # No test waits for what only real networks need.
 QUICK = replace(Limits(), retry_pause_s=(0.0, 0.0))
@@ -19,13 +22,18 @@ async def linked(
     url: str,
     limits: Limits = QUICK,
     *,
+    protocol: Protocol = Protocol.LEGACY,
+    exposes: Iterable[Exposed] = (Exposed.TOOLS,),
     dialler: Dialler | None = None,
     desk: Desk | None = None,
 ) -> AsyncIterator[Link]:
-    """A link that leaves neither a connection nor a task behind."""
+    """A link that leaves neither a connection nor a task behind.
+
+    It asks nobody for the era unless told to: most tests count what a legacy server gets.
+    """
     before = working()
     link = Link(
-        Target("tools/peer", url),
+        Target("tools/peer", url, protocol, frozenset(exposes)),
         dialler=dialler or Dialler(limits),
         desk=desk or Desk(),
         version="1.2.3",
@@ -43,11 +51,13 @@ def a_call(
     name: str = "greet",
     arguments: bytes = b"{}",
     *,
-    meta: bytes | None = None,
+    meta: Mapping[str, bytes] | None = None,
     timeout_s: float = 10.0,
-) -> ToolCall:
+    **more: Any,
+) -> Call:
     """A call, with whatever the test does not care about."""
-    return ToolCall(name, arguments, meta, timeout_s)
+    params = {"name": rawjson.quote(name), "arguments": arguments}
+    return Call("tools/call", params, meta or {}, timeout_s, **more)
 
 
 def working() -> set[asyncio.Task[object]]:

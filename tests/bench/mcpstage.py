@@ -38,12 +38,12 @@ class Stage:
 
 
 @asynccontextmanager
-async def staged(limits: Limits = QUICK) -> AsyncIterator[Stage]:
+async def staged(limits: Limits = QUICK, *, familiar: bool = False) -> AsyncIterator[Stage]:
     peer = LegacyServer([tool("search"), tool("read"), tool("delete")])
     async with AsyncExitStack() as stack:
         upstream = await stack.enter_async_context(RawUpstream(peer))
         link = await stack.enter_async_context(linked(upstream.url(), limits))
-        port = await stack.enter_async_context(mcpport.serving(CATALOGUE))
+        port = await stack.enter_async_context(mcpport.serving(CATALOGUE, familiar=familiar))
         port.links["tools/github"] = link
         yield Stage(port, upstream, peer)
 

@@ -10,6 +10,8 @@ from bench import ports, tools
 from bench.processes import Program
 
 _PEERS = Path(__file__).resolve().parent.parent / "peers"
+# Keeps whatever Node serves on the loopback interface.
+LOOPBACK_PRELOAD = _PEERS / "loopback.cjs"
 # A busy machine needs seconds to import an SDK.
 _START_TIMEOUT_S = 60.0
 
@@ -76,7 +78,13 @@ def sdk1_server(*options: str, port: int = 0) -> Peer:
 def everything_server(*, port: int = 0) -> Peer:
     """The reference server from npm, kept on the loopback interface."""
     port = port or ports.free_port()
-    preload = str(_PEERS / "everything" / "loopback.cjs")
     node, script = str(tools.node()), str(tools.everything_script())
-    command = [node, "--require", preload, script, "streamableHttp"]
+    command = [node, "--require", str(LOOPBACK_PRELOAD), script, "streamableHttp"]
     return Peer("everything_server", command, port, {"PORT": str(port)})
+
+
+def fixture(*options: str, port: int = 0) -> Peer:
+    """What the conformance suite wants of a server; options: --sessionless, --json, --era ERA."""
+    port = port or ports.free_port()
+    command = [sys.executable, "-m", "peers.fixture", "--port", str(port), *options]
+    return Peer("fixture", command, port, {"PYTHONPATH": str(_PEERS.parent)})

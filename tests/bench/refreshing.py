@@ -54,6 +54,7 @@ class Upstreams:
         self.targets: dict[str, Target] = {}
         self.nudged: list[str] = []
         self.findings: Mapping[str, Finding] = {}
+        self.on_renewal: dict[str, Finding] = {}
 
     @property
     def everyone_had_a_chance(self) -> bool:
@@ -68,6 +69,14 @@ class Upstreams:
 
     def nudge(self, server_id: str) -> None:
         self.nudged.append(server_id)
+
+    async def renewed(self, server_id: str, limit_s: float) -> bool:
+        new = self.on_renewal.pop(server_id, None)
+        if new is None:
+            await asyncio.sleep(limit_s)
+            return False
+        self.found(**{server_id: new})
+        return True
 
     def found(self, **findings: Finding) -> None:
         self.findings = MappingProxyType({**self.findings, **findings})

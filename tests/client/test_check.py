@@ -42,7 +42,7 @@ def test_the_examples_are_in_order() -> None:
             [
                 (
                     "7: x: InvalidSpec: spec.headers is no field: known here are allowedTools,"
-                    " prefix, suspend, timeoutSeconds, url"
+                    " expose, prefix, protocol, suspend, timeoutSeconds, url"
                 )
             ],
             id="a field like no other",
@@ -94,6 +94,11 @@ def test_the_examples_are_in_order() -> None:
             f'{WITH_URL}  allowedTools: ["*", a]\n',
             ['7: x: InvalidSpec: spec.allowedTools must hold "*" alone, or names without it'],
             id="every tool, and one",
+        ),
+        pytest.param(
+            f"{WITH_URL}  protocol: off\n",
+            ["7: x: InvalidSpec: spec.protocol must be one of Auto, Legacy, Modern"],
+            id="a word for false where an era was meant",
         ),
         pytest.param(
             f"{WITH_URL}  timeoutSeconds: 301\n",

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pointsman_contract import meta, names
-from pointsman_contract.meta import InvalidMeta, Meta
+from pointsman_contract.meta import Exposed, InvalidMeta, Meta, Protocol
 
 GOLDEN = Path(__file__).parent / "golden"
+_ERAS = "'Auto', 'Legacy' or 'Modern'"
 URL = "http://127.0.0.1:9000/mcp"
 
 
@@ -36,6 +37,8 @@ FULL = Meta(
     url="https://github-mcp.tools.svc:8443/mcp?team=a%20b",
     allowed_tools=('😀 "quoted" \\', "add", "größe"),
     prefix="gh",
+    protocol=Protocol.MODERN,
+    expose=(Exposed.PROMPTS, Exposed.RESOURCES),
     timeout_seconds=120,
     suspend=True,
 )
@@ -72,7 +75,9 @@ def test_url_alone_is_enough_and_the_folder_names_the_server() -> None:
     assert (server.name, server.namespace, server.id) == ("my-server", None, "my-server")
     assert server.prefix == "my_server"
     assert server.allowed_tools == ()
-    assert (server.timeout_seconds, server.suspend) == (60, False)
+    assert (server.protocol, server.timeout_seconds) == (Protocol.AUTO, 60)
+    assert server.expose == (Exposed.TOOLS,)
+    assert not server.suspend
 
 
 def test_the_name_in_the_document_goes_before_that_of_the_folder() -> None:
@@ -215,6 +220,20 @@ def test_a_document_cut_at_any_byte_is_invalid(golden: str) -> None:
         pytest.param({"prefix": "a\n"}, "prefix must match", id="a prefix with a line break"),
         pytest.param({"prefix": "a" * 33}, "at most 32 characters", id="a prefix of 33"),
         pytest.param({"prefix": 7}, "prefix: must be a string", id="a number as prefix"),
+        *(
+            pytest.param({"protocol": value}, f"protocol: must be {_ERAS}", id=f"protocol {words}")
+            for words, value in {
+                "in small letters": "modern",
+                "empty": "",
+                "null": None,
+                "a number": 1,
+                "a list": ["Auto"],
+            }.items()
+        ),
+        pytest.param({"expose": []}, "expose: must hold at least 1", id="nothing exposed"),
+        pytest.param({"expose": None}, "expose: must be a list", id="null to expose"),
+        pytest.param({"expose": ["tools"]}, "expose[0]: must be", id="expose in small letters"),
+        pytest.param({"expose": "Tools"}, "expose: must be a list", id="a word to expose"),
         pytest.param({"timeoutSeconds": 0}, "timeoutSeconds: must be at least 1", id="no time"),
         pytest.param(
             {"timeoutSeconds": 301}, "timeoutSeconds: must be at most 300", id="301 seconds"
@@ -280,6 +299,8 @@ METAS = st.builds(
     url=st.text(max_size=30),
     allowed_tools=st.lists(TOOLS, max_size=5, unique=True).map(lambda tools: tuple(sorted(tools))),
     prefix=PREFIXES,
+    protocol=st.sampled_from(Protocol),
+    expose=st.sets(st.sampled_from(Exposed), min_size=1).map(lambda kinds: tuple(sorted(kinds))),
     timeout_seconds=st.integers(1, 300),
     suspend=st.booleans(),
     requires=st.lists(st.text(max_size=5), max_size=2).map(tuple),
@@ -303,7 +324,8 @@ ODD = st.recursive(
 FIELDS = st.sampled_from(
     (
         *("schemaVersion", "name", "namespace", "uid", "generation", "url", "allowedTools"),
-        *("prefix", "timeoutSeconds", "suspend", "requires", "issuer", "bearerFromEnv", "other"),
+        *("prefix", "protocol", "expose", "timeoutSeconds", "suspend", "requires"),
+        *("issuer", "bearerFromEnv", "other"),
     )
 )
 

@@ -14,6 +14,7 @@ from bench.admission import Verdict
 from bench.cluster_api import Body
 from bench.controlplane import ControlPlane
 from bench.spellings import REFUSED, TAKEN, URLS
+from pointsman_contract.meta import Exposed, Protocol
 from pointsman_operator import spec
 from pointsman_operator.spec import SpecError, SpecReason
 
@@ -95,6 +96,13 @@ def test_no_url_parts_the_two(asked: ControlPlane, url: str) -> None:
         pytest.param({"prefix": "a"}, id="a prefix of one letter"),
         pytest.param({"prefix": "a" * 32}, id="the longest prefix"),
         pytest.param({"prefix": "a1_2b_c3"}, id="a prefix of words"),
+        pytest.param({"protocol": None}, id="protocol null"),
+        pytest.param({"protocol": "Auto"}, id="either era"),
+        pytest.param({"protocol": "Legacy"}, id="the legacy era"),
+        pytest.param({"protocol": "Modern"}, id="the modern era"),
+        pytest.param({"expose": None}, id="expose null"),
+        pytest.param({"expose": ["Prompts"]}, id="prompts alone"),
+        pytest.param({"expose": ["Tools", "Resources", "Prompts"]}, id="everything"),
         pytest.param({"timeoutSeconds": None}, id="timeoutSeconds null"),
         pytest.param({"timeoutSeconds": 1}, id="the shortest timeout"),
         pytest.param({"timeoutSeconds": 300}, id="the longest timeout"),
@@ -124,6 +132,13 @@ def test_what_is_good_is_taken_by_both(asked: ControlPlane, changes: dict[str, A
         pytest.param("allowedTools", ["\x7f"], id="C05 DEL"),
         pytest.param("allowedTools", ["\x85"], id="C05 a control character of the upper half"),
         pytest.param("allowedTools", [f"t{n}" for n in range(501)], id="501 tools"),
+        pytest.param("protocol", "", id="an empty protocol"),
+        pytest.param("protocol", "modern", id="an era in small letters"),
+        pytest.param("protocol", "2026-07-28", id="a revision for an era"),
+        pytest.param("expose", [], id="nothing to expose"),
+        pytest.param("expose", ["tools"], id="expose in small letters"),
+        pytest.param("expose", ["Tools", "Tools"], id="a word twice"),
+        pytest.param("expose", ["Tools", "Roots"], id="what cannot be exposed"),
         pytest.param("timeoutSeconds", 0, id="C15 0"),
         pytest.param("timeoutSeconds", -1, id="C15 -1"),
         pytest.param("timeoutSeconds", 301, id="C15 301"),
@@ -267,6 +282,11 @@ _SPECS: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
     optional={
         "allowedTools": st.lists(_NAMES, max_size=4) | st.sampled_from([None, {}, "*", [1]]),
         "prefix": st.text("ab1_A-", max_size=6) | st.sampled_from([None, 1, "a" * 32, "a" * 33]),
+        "protocol": st.sampled_from(["Auto", "Legacy", "Modern", "auto", "", None, True, ["Auto"]]),
+        "expose": st.lists(
+            st.sampled_from(["Tools", "Resources", "Prompts", "tools", 1]), max_size=4
+        )
+        | st.sampled_from([None, {}, "Tools"]),
         "timeoutSeconds": st.integers(-2, 302) | st.floats(-1, 301) | st.sampled_from([None, "1"]),
         "suspend": st.sampled_from([True, False, None, 0, "true"]),
     },
@@ -287,8 +307,12 @@ def test_what_the_api_server_fills_in_is_what_the_parser_assumes(asked: ControlP
 
     filled, bare = spec.parse(kept), spec.parse(admission.body())
 
-    assert kept["spec"].keys() == {"url", "allowedTools", "suspend", "timeoutSeconds"}
+    assert kept["spec"].keys() == {
+        *("url", "allowedTools", "expose", "protocol", "suspend", "timeoutSeconds"),
+    }
     assert filled.allowed_tools == bare.allowed_tools == ()
+    assert filled.protocol is bare.protocol is Protocol.AUTO
+    assert filled.expose == bare.expose == (Exposed.TOOLS,)
     assert filled.timeout_s == bare.timeout_s == 60
     assert filled.suspend is bare.suspend is False
     assert filled.prefix == bare.prefix == "subject"
@@ -326,7 +350,7 @@ def test_every_field_of_the_spec_is_bounded() -> None:
         path
         for path, schema in _properties(_schema()["properties"]["spec"])
         for inner in (schema, schema.get("items", {}))
-        if (inner.get("type") == "string" and "maxLength" not in inner)
+        if (inner.get("type") == "string" and not {"maxLength", "enum"} & inner.keys())
         or (inner.get("type") == "array" and "maxItems" not in inner)
         or (inner.get("type") == "integer" and not {"minimum", "maximum"} <= inner.keys())
     ]

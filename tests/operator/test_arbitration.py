@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from pointsman_contract import register
+from pointsman_contract.meta import Exposed, Protocol
 from pointsman_contract.register import Claim, Register
 from pointsman_operator import arbitration
 from pointsman_operator.arbitration import Arbitration, Conflict
@@ -23,7 +25,8 @@ GRACE = timedelta(hours=1)
 def server(name: str, prefix: str = "p", *, second: int = 0, uid: str = "") -> Server:
     created = f"2026-01-01T00:00:{second:02}Z"
     identity = Identity("n", name, uid or f"uid-{name}", 1, created)
-    return Server(identity, "http://h/", ("*",), prefix, 60, False)
+    exposed = (Exposed.TOOLS,)
+    return Server(identity, "http://h/", ("*",), prefix, Protocol.AUTO, exposed, 60, False)
 
 
 def arbitrate(
@@ -65,7 +68,7 @@ def test_the_registered_holder_has_the_prefix_even_from_an_older_one() -> None:
 
 def test_a_suspended_server_keeps_its_prefix() -> None:
     suspended = server("a", second=1)
-    suspended = Server(suspended.identity, suspended.url, (), "p", 60, True)
+    suspended = replace(suspended, allowed_tools=(), suspend=True)
 
     assert arbitrate([suspended, server("b", second=2)]).holders == {"p": "n/a"}
 

@@ -37,12 +37,14 @@ NO_ROUTER = Consensus(
     None,
     Counts(0, 0),
 )
+WITHOUT_TOOLS = replace(SERVED, ready=Finding(Truth.FALSE, "NoTools", "none"))
 FORBIDDEN = Finding(Truth.FALSE, "Forbidden", "no right")
 REFUSED = Refused(Acceptance.INVALID_URL, "spec.url must name a host")
 ACCEPTED = Accepted(
     prefix="gh",
     config_map="mcp-github-0",
     suspended=False,
+    exposes_tools=True,
     allows_nothing=False,
     failure=None,
     consensus=SERVED,
@@ -92,6 +94,16 @@ def said(one: Status) -> dict[str, str]:
             replace(ACCEPTED, allows_nothing=True, consensus=NO_ROUTER),
             ("True Accepted", "True Published", "Unknown NoRouter", "False NoToolsAllowed"),
             id="no tool allowed, whatever routers say",
+        ),
+        pytest.param(
+            replace(ACCEPTED, exposes_tools=False, consensus=WITHOUT_TOOLS),
+            ("True Accepted", "True Published", "True Discovered", "True Ready"),
+            id="without tools, which nobody asked for",
+        ),
+        pytest.param(
+            replace(ACCEPTED, consensus=WITHOUT_TOOLS),
+            ("True Accepted", "True Published", "True Discovered", "False NoTools"),
+            id="without tools, although they are exposed",
         ),
         pytest.param(
             replace(ACCEPTED, failure=FORBIDDEN, consensus=PROGRESSING),
@@ -280,6 +292,7 @@ _OUTCOMES = st.builds(Refused, st.sampled_from(Acceptance), st.text("ab", max_si
     Accepted,
     st.sampled_from(["p", "q"]),
     st.just("mcp-github-0"),
+    st.booleans(),
     st.booleans(),
     st.booleans(),
     st.none() | _FINDINGS,

@@ -20,7 +20,7 @@ _CRD = Path(__file__).resolve().parents[2] / "crds" / "mcpserver.yaml"
 _BOUNDS = frozenset(
     [
         *("x-kubernetes-validations", "x-kubernetes-list-type", "pattern", "minimum", "maximum"),
-        *("minLength", "maxLength", "maxItems"),
+        *("minLength", "maxLength", "minItems", "maxItems", "enum"),
     ]
 )
 
@@ -72,6 +72,8 @@ async def test_what_is_bad_and_stored_is_told_what_to_change_and_costs_nobody_el
         "userinfo": ({"url": "http://user:canary@h/"}, "InvalidUrl", "spec.url must "),
         "star": ({"url": GOOD, "allowedTools": ["*", "x"]}, "InvalidSpec", "spec.allowedTools "),
         "late": ({"url": GOOD, "timeoutSeconds": 0}, "InvalidSpec", "spec.timeoutSeconds "),
+        "future": ({"url": GOOD, "protocol": "Future"}, "InvalidSpec", "spec.protocol "),
+        "bare": ({"url": GOOD, "expose": []}, "InvalidSpec", "spec.expose "),
         "long": ({"url": GOOD, "prefix": "a" * 33}, "InvalidSpec", "spec.prefix "),
         "a.dot": ({"url": GOOD}, "InvalidSpec", "metadata.name must "),
     }

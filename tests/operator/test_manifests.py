@@ -54,6 +54,7 @@ def test_a_server_is_published_as_the_contract_says() -> None:
                 '  "name": "github",\n'
                 '  "namespace": "tools",\n'
                 '  "prefix": "github",\n'
+                '  "protocol": "Auto",\n'
                 '  "schemaVersion": 1,\n'
                 '  "suspend": false,\n'
                 '  "timeoutSeconds": 60,\n'
@@ -63,6 +64,28 @@ def test_a_server_is_published_as_the_contract_says() -> None:
             )
         },
     }
+
+
+@pytest.mark.parametrize(
+    ("exposed", "expected"),
+    [
+        pytest.param(["Tools"], {}, id="tools alone, as readers assume"),
+        pytest.param(
+            ["Tools", "Prompts"], {"expose": ["Prompts", "Tools"]}, id="tools and prompts"
+        ),
+        pytest.param(
+            ["Resources"],
+            {"expose": ["Resources"], "requires": ["expose"]},
+            id="no tools, which a reader that knows nothing of it would show",
+        ),
+    ],
+)
+def test_what_is_exposed_is_published_where_readers_must_know(
+    exposed: list[str], expected: dict[str, list[str]]
+) -> None:
+    document = json.loads(manifests.document_of(server(expose=exposed)))
+
+    assert {name: document[name] for name in ("expose", "requires") if name in document} == expected
 
 
 def test_the_resource_owns_its_config_map_where_both_share_a_namespace() -> None:

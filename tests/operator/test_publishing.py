@@ -52,6 +52,7 @@ async def test_a_resource_is_published_and_says_so(
         "url": URL,
         "allowedTools": ["*"],
         "prefix": "github",
+        "protocol": "Auto",
         "timeoutSeconds": 60,
         "suspend": False,
     }

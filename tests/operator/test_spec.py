@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.admission import body
+from pointsman_contract.meta import Exposed, Protocol
 from pointsman_operator import spec
 from pointsman_operator.spec import Identity, Server, SpecError, SpecReason
 
@@ -18,6 +19,8 @@ def test_a_resource_becomes_a_server() -> None:
         url="http://h/mcp",
         allowedTools=["b", "a"],
         prefix="gh",
+        protocol="Modern",
+        expose=["Tools", "Prompts"],
         timeoutSeconds=5,
         suspend=True,
     )
@@ -32,6 +35,8 @@ def test_a_resource_becomes_a_server() -> None:
         url="http://h/mcp",
         allowed_tools=("a", "b"),
         prefix="gh",
+        protocol=Protocol.MODERN,
+        expose=(Exposed.PROMPTS, Exposed.TOOLS),
         timeout_s=5,
         suspend=True,
     )
@@ -43,6 +48,8 @@ def test_a_file_needs_no_more_than_a_name_and_a_url() -> None:
     assert server.id == "my-server"
     assert server.prefix == "my_server"
     assert server.allowed_tools == ()
+    assert server.protocol is Protocol.AUTO
+    assert server.expose == (Exposed.TOOLS,)
     assert server.timeout_s == 60
 
 
@@ -107,7 +114,17 @@ _ANYTHING = st.recursive(
         {
             "metadata": st.just({"name": "a", "namespace": "b"}),
             "spec": st.dictionaries(
-                st.sampled_from(["url", "allowedTools", "prefix", "timeoutSeconds", "suspend"]),
+                st.sampled_from(
+                    [
+                        "url",
+                        "allowedTools",
+                        "prefix",
+                        "protocol",
+                        "expose",
+                        "timeoutSeconds",
+                        "suspend",
+                    ]
+                ),
                 _ANYTHING | st.just("http://h/"),
             ),
         }

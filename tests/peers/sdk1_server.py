@@ -34,9 +34,13 @@ def build(port: int, sessionless: bool, json_answers: bool) -> Any:
         return json.dumps(value, ensure_ascii=False)
 
     async def slow(seconds: float) -> str:
-        """Answers after the given seconds, and says on its output that it began."""
+        """Answers after the given seconds, and says on its output that it began or was cut off."""
         print("slow began", flush=True)
-        await asyncio.sleep(seconds)
+        try:
+            await asyncio.sleep(seconds)
+        except asyncio.CancelledError:
+            print("slow was called off", flush=True)
+            raise
         return "done"
 
     def fail() -> str:

@@ -81,7 +81,12 @@ async def echo(arguments: Arguments) -> t.CallToolResult:
 
 
 async def slow(arguments: Arguments) -> t.CallToolResult:
-    await asyncio.sleep(float(arguments.get("seconds", 1)))
+    print("slow began", flush=True)
+    try:
+        await asyncio.sleep(float(arguments.get("seconds", 1)))
+    except asyncio.CancelledError:
+        print("slow was called off", flush=True)
+        raise
     return said("done")
 
 

@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 from bench import tools
-from provision import debian, environments, images, run, toolchains
+from provision import debian, environments, golang, images, run, toolchains
 from provision.store import Store, recipe
 
 _TESTS = Path(__file__).resolve().parent.parent
@@ -63,28 +63,31 @@ def build(store: Store, what: str, *names: str, **environment: str) -> None:
     )
 
 
-def provide_everything_server(store: Store) -> None:
-    """Install the reference MCP server from npm, exactly as its lock file says."""
-    source = _TESTS / "peers" / "everything"
+def provide_npm(store: Store, name: str, source: Path, what: str) -> None:
+    """Install npm packages exactly as the lock file in that folder says."""
     manifest, lock = source / "package.json", source / "package-lock.json"
     made_from = recipe(manifest, lock)
-    if store.holds("everything", made_from):
-        run.say("server-everything: there already")
+    if store.holds(name, made_from):
+        run.say(f"{what}: there already")
         return
-    store.forget("everything")
-    place = store.place("everything")
+    store.forget(name)
+    place = store.place(name)
     place.mkdir(exist_ok=True)
     shutil.copy(manifest, place)
     shutil.copy(lock, place)
     install = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--no-update-notifier"]
     path = f"{tools.node().parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
-    run.command(
-        "server-everything: npm ci",
-        [*tools.npm(), *install],
-        cwd=place,
-        environment={"PATH": path},
-    )
-    store.keep("everything", made_from)
+    run.command(f"{what}: npm ci", [*tools.npm(), *install], cwd=place, environment={"PATH": path})
+    store.keep(name, made_from)
+
+
+def provide_clients(store: Store) -> None:
+    """Bring the real clients that the router is tried with."""
+    clients = _TESTS / "peers" / "clients"
+    environments.provide(store, "clients1", clients / "sdk1.txt", "clients on mcp 1.x")
+    environments.provide(store, "clients2", clients / "sdk2.txt", "clients on mcp 2.x")
+    provide_npm(store, "clients", clients / "node", "clients on Node")
+    golang.provide(store, "goclient", clients / "go", "the client in Go")
 
 
 def main(*wanted: str) -> int:
@@ -100,7 +103,9 @@ def main(*wanted: str) -> int:
                 return 0
             toolchains.provide_node(store)
             environments.provide(store, "mcp1", _TESTS / "peers" / "mcp1.txt", "mcp 1.x")
-            provide_everything_server(store)
+            provide_npm(store, "everything", _TESTS / "peers" / "everything", "server-everything")
+            provide_npm(store, "suite", _TESTS / "peers" / "suite", "conformance suite")
+            provide_clients(store)
             provide_control_plane(store)
             provide_node(store)
             images.provide()

@@ -31,8 +31,10 @@ def program(path: Path) -> Path:
     ("look_up", "named"),
     [
         pytest.param(lambda: tools.control_plane_binary("etcd"), "etcd", id="a binary"),
-        pytest.param(tools.node, "Node >= 20", id="Node"),
+        pytest.param(tools.node, r"Node >= 22\.19", id="Node"),
         pytest.param(tools.everything_script, "server-everything", id="the npm package"),
+        pytest.param(tools.suite_script, "@modelcontextprotocol/conformance", id="the suite"),
+        pytest.param(tools.go_client, "the client in Go", id="a client that is built"),
         pytest.param(tools.mcp1_python, "mcp 1.x", id="the other SDK"),
     ],
 )

@@ -1,16 +1,35 @@
 """What the router's tests may ask for."""
 
-from collections.abc import AsyncIterator
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping
 
 import pytest
+import uvloop
 
 from bench.mcpstage import Stage, call, staged, text
 
+# What reaches down to sockets has to be right on either loop: programs run on the second.
+_OF_SOCKETS = frozenset(
+    [
+        "test_upstream_connections",
+        "test_upstream_dial",
+        "test_upstream_egress",
+        "test_upstream_faults",
+    ]
+)
 
-@pytest.fixture
-async def stage() -> AsyncIterator[Stage]:
+
+def pytest_asyncio_loop_factories(
+    config: pytest.Config, item: pytest.Item
+) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
+    loops: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {"asyncio": asyncio.new_event_loop}
+    return loops | ({"uvloop": uvloop.new_event_loop} if item.path.stem in _OF_SOCKETS else {})
+
+
+@pytest.fixture(params=[False, True], ids=["a new head", "behind familiar heads"])
+async def stage(request: pytest.FixtureRequest) -> AsyncIterator[Stage]:
     """A stage on which a good call works afterwards, whatever a test did there."""
-    async with staged() as whole:
+    async with staged(familiar=request.param) as whole:
         yield whole
         whole.peer.on.clear()
         assert text(await whole.port.post(call())) == "search {}"

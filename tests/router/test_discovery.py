@@ -12,13 +12,14 @@ from bench import behaviours, ports
 from bench.behaviours import errs, responds
 from bench.legacy_server import LegacyServer, tool
 from bench.links import QUICK, a_call, working
+from bench.modern_server import ModernServer
 from bench.raw_upstream import Behaviour, RawUpstream
 from bench.waiting import until
 from pointsman_router import offer
 from pointsman_router.discovery import Discovery
 from pointsman_router.offer import Finding, Listing, Offer
 from pointsman_router.registry import Target
-from pointsman_router.upstream import Desk, Dialler, Limits, Link, Result
+from pointsman_router.upstream import Desk, Dialler, Limits, Link, Result, Trouble
 
 PENDING = Finding(None, None)
 
@@ -361,6 +362,100 @@ async def test_a_server_that_began_anew_is_listed_again() -> None:
     assert isinstance(called, Result)
 
 
+async def test_a_change_that_an_upstream_tells_of_is_listed_at_once() -> None:
+    server = ModernServer([tool("x")], tells_changes=True)
+    async with RawUpstream(server) as upstream, discovering() as bench:
+        bench.follow(a=upstream.url())
+        await bench.idles()
+        await until(lambda: server.listeners)
+        bench.time.passes(1)  # after which it lists again, since it listens only now
+        await until(lambda: len(upstream.requests("tools/list")) == 2)
+        await bench.idles()
+        bench.time.passes(5)
+        server.tools.append(tool("y"))
+        for _ in range(20):
+            await server.tell_change()
+        await until(lambda: bench.names() == ["x", "y"])
+        in_the_first_second = len(upstream.requests("tools/list"))
+
+        assert in_the_first_second == 3
+        assert len(upstream.requests("subscriptions/listen")) == 1
+
+
+@pytest.mark.parametrize(
+    ("ttl_ms", "wait_s"),
+    [
+        pytest.param(45_000, 54, id="shorter"),
+        pytest.param(0, 36, id="not below half a minute"),
+        pytest.param(3_600_000, 72, id="never longer"),
+    ],
+)
+async def test_how_long_a_list_is_good_may_shorten_the_wait(ttl_ms: int, wait_s: float) -> None:
+    server = ModernServer(lists={"ttlMs": ttl_ms, "cacheScope": "public"})
+    async with RawUpstream(server) as upstream, discovering() as bench:
+        bench.follow(a=upstream.url())
+        await bench.idles()
+
+        assert bench.time.waits_s == [wait_s]
+
+
+async def test_who_needs_a_new_list_waits_for_one_that_is_begun_from_now_on() -> None:
+    server = LegacyServer([tool("x")])
+    async with RawUpstream(server) as upstream, discovering() as bench:
+        bench.follow(a=upstream.url())
+        await bench.idles()
+        bench.time.passes(5)
+        server.tools.append(tool("y"))
+        renewed = await asyncio.gather(*(bench.discovery.renewed("a", 5.0) for _ in range(10)))
+
+        assert renewed == [True] * 10
+        assert bench.names() == ["x", "y"]
+        assert len(upstream.requests("tools/list")) == 2
+
+
+async def test_a_listing_under_way_is_not_the_one_that_is_waited_for() -> None:
+    gate = asyncio.Event()
+    server = LegacyServer()
+    server.on["tools/list"] = behaviours.in_turn(
+        behaviours.held(gate, behaviours.results_in({"tools": [tool("old")]})),
+        behaviours.results_in({"tools": [tool("new")]}),
+    )
+    async with RawUpstream(server) as upstream, discovering() as bench:
+        bench.follow(a=upstream.url())
+        await until(lambda: upstream.requests("tools/list"))
+        waiting = asyncio.create_task(bench.discovery.renewed("a", 5.0))
+        await asyncio.sleep(0)
+        gate.set()
+        await until(lambda: bench.names() == ["old"])
+        still = not waiting.done()
+        await until(lambda: 1.0 in bench.time.waits_s)
+        bench.time.passes(1)
+
+        assert still
+        assert await waiting
+        assert bench.names() == ["new"]
+
+
+async def test_a_list_that_does_not_come_keeps_nobody_waiting() -> None:
+    server = LegacyServer()
+    async with RawUpstream(server) as upstream, discovering() as bench:
+        bench.follow(a=upstream.url())
+        await bench.idles()
+        bench.time.passes(5)
+        nobody = await bench.discovery.renewed("nobody", 5.0)
+        server.on["tools/list"] = responds(503)
+        failed = await bench.discovery.renewed("a", 5.0)
+        bench.time.passes(5)
+        server.on["tools/list"] = behaviours.hangs()
+        late = await bench.discovery.renewed("a", 0.1)
+        leaving = asyncio.create_task(bench.discovery.renewed("a", 5.0))
+        await asyncio.sleep(0)
+        bench.follow()
+        gone = await leaving
+
+    assert (nobody, failed, late, gone) == (False, False, False, False)
+
+
 @pytest.mark.parametrize(
     ("behaviour", "reason", "wait_s"),
     [
@@ -459,5 +554,7 @@ async def test_closing_waits_for_nothing_once_it_is_cancelled() -> None:
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.1):
                 await bench.discovery.close()
-        await asyncio.wait([calling])
+        with pytest.raises(Trouble):
+            async with asyncio.timeout(1):
+                await calling
         await until(lambda: upstream.open_connections == 0)

@@ -19,7 +19,6 @@ from pointsman_router.dispatch import (
     Echoed,
     EchoListed,
     Empty,
-    Forward,
     Listed,
     View,
     Welcome,
@@ -28,6 +27,7 @@ from pointsman_router.eras import LEGACY, Revision
 from pointsman_router.exposure import Route
 from pointsman_router.jsonrpc import Notification, Request
 from pointsman_router.listing import Form
+from pointsman_router.outgoing import Forward
 from pointsman_router.refusals import Refusal
 from pointsman_router.registry import Server
 
@@ -100,7 +100,7 @@ def test_modern_agents_discover() -> None:
         pytest.param("server/discover", NEWEST, (200, -32601), id="a modern method, legacy"),
         pytest.param("initialize", Revision.MODERN, (404, -32601), id="a legacy method, modern"),
         pytest.param("ping", Revision.MODERN, (404, -32601), id="ping, modern"),
-        pytest.param("prompts/get", NEWEST, (200, -32601), id="a method that is not offered"),
+        pytest.param("resources/subscribe", NEWEST, (200, -32601), id="what is not offered"),
         pytest.param("Tools/List", NEWEST, (200, -32601), id="a method in capitals"),
         pytest.param("", NEWEST, (200, -32601), id="no method"),
         pytest.param("x" * 10_000, NEWEST, (200, -32601), id="a method of 10,000 letters"),
@@ -160,9 +160,13 @@ def test_what_only_servers_notify_is_refused(method: str) -> None:
     ],
 )
 def test_every_name_of_a_tool_leads_to_it(name: str, view: View) -> None:
-    assert called(name, {"arguments": b'{"q": 1.0}'}, view=view) == Forward(
-        Route("tools/github", "search", 60.0), b'{"q": 1.0}', None
-    )
+    decision = called(name, {"arguments": b'{"q": 1.0}'}, view=view)
+
+    assert isinstance(decision, Forward)
+    assert isinstance(decision.route, Route)
+    assert (decision.route.server, decision.route.tool) == ("tools/github", "search")
+    assert decision.call.params == {"name": b'"search"', "arguments": b'{"q": 1.0}'}
+    assert decision.call.timeout_s == decision.route.timeout_s
 
 
 UNKNOWN = [
@@ -280,7 +284,7 @@ def test_j21_a_call_without_arguments_has_empty_ones() -> None:
     decision = called("github.search")
 
     assert isinstance(decision, Forward)
-    assert decision.arguments == b"{}"
+    assert decision.call.params["arguments"] == b"{}"
 
 
 def test_j14_other_unknown_parameters_are_nobodys_business() -> None:
@@ -292,7 +296,7 @@ def test_arguments_go_on_byte_for_byte(whole: Whole) -> None:
     decision = called("github.search", {"arguments": whole.data.strip()})
 
     assert isinstance(decision, Forward)
-    assert decision.arguments == whole.data.strip()
+    assert decision.call.params["arguments"] == whole.data.strip()
 
 
 @pytest.mark.parametrize(
@@ -317,7 +321,7 @@ def test_j24_vendors_keys_go_on_and_reserved_ones_do_not(key: str, goes_on: bool
     decision = called("github.search", {"_meta": rawjson.assemble({key: b'{ "a":1.0 }'})})
 
     assert isinstance(decision, Forward)
-    assert decision.meta == (rawjson.assemble({key: b'{ "a":1.0 }'}) if goes_on else None)
+    assert decision.call.meta == ({key: b'{ "a":1.0 }'} if goes_on else {})
 
 
 @pytest.mark.parametrize("token", [b'"a"', b"7", b"-1", b"1.5", b"null"])
@@ -325,15 +329,17 @@ def test_j25_a_progress_token_is_the_agents_own_matter(token: bytes) -> None:
     decision = called("github.search", {"_meta": b'{"progressToken":' + token + b"}"})
 
     assert isinstance(decision, Forward)
-    assert decision.meta is None
+    assert decision.call.meta == {}
+    assert decision.token == (None if token == b"null" else token)
+    assert decision.call.wants_progress == (token != b"null")
 
 
 def test_j24_a_large_meta_goes_on() -> None:
-    large = b'{"vendor":"' + b"x" * 100_000 + b'"}'
-    decision = called("github.search", {"_meta": large})
+    large = b'"' + b"x" * 100_000 + b'"'
+    decision = called("github.search", {"_meta": b'{"vendor":' + large + b"}"})
 
     assert isinstance(decision, Forward)
-    assert decision.meta == large
+    assert decision.call.meta == {"vendor": large}
 
 
 # --- names that went

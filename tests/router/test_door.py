@@ -23,10 +23,10 @@ CATALOGUE = built(
 )
 
 
-@pytest.fixture
-async def port() -> AsyncIterator[McpPort]:
+@pytest.fixture(params=[False, True], ids=["a new head", "behind familiar heads"])
+async def port(request: pytest.FixtureRequest) -> AsyncIterator[McpPort]:
     """The port; whatever a test did to it, it still serves afterwards."""
-    async with mcpport.serving(CATALOGUE) as serving:
+    async with mcpport.serving(CATALOGUE, familiar=request.param) as serving:
         yield serving
         assert (await serving.post(PING)).document["result"] == {}
         assert serving.meter.in_flight == 0

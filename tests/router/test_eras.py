@@ -283,9 +283,9 @@ def test_what_names_nothing_needs_no_name_header(method: str) -> None:
 def test_a_request_speaks_the_era_that_header_or_body_names(
     version: tuple[str, ...], meta: bytes | None, is_modern: bool
 ) -> None:
-    params = {} if meta is None else {"_meta": meta}
+    request = Request(b"1", "tools/list", {} if meta is None else {"_meta": meta})
 
-    assert modern.is_meant(Headers(version), params) == is_modern
+    assert modern.is_meant(Headers(version), request.meta) == is_modern
 
 
 @pytest.mark.parametrize(

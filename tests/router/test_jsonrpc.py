@@ -103,12 +103,12 @@ def test_what_is_no_json_is_a_parse_error(body: bytes) -> None:
         pytest.param(
             message()[:-1] + ',"param\u017f":{}}'.encode(), b"1", id="J14 params with a long s"
         ),
-        pytest.param(message(result=b"{}", method=b""), b"1", id="J27 a result"),
-        pytest.param(message(error=b"{}", method=b""), b"1", id="J27 an error"),
-        pytest.param(message(result=b"{}"), b"1", id="J27 a result beside a method"),
-        pytest.param(message(error=b"{}"), b"1", id="J27 an error beside a method"),
+        pytest.param(message(result=b"{}", method=b""), b"null", id="J27 a result"),
+        pytest.param(message(error=b"{}", method=b""), b"null", id="J27 an error"),
+        pytest.param(message(result=b"{}"), b"null", id="J27 a result beside a method"),
+        pytest.param(message(error=b"{}"), b"null", id="J27 an error beside a method"),
         pytest.param(
-            message(result=b"{}", method=b"", id=b'"a"'), b'"a"', id="J27 a result with its id"
+            message(result=b"{}", method=b"", id=b'"a"'), b"null", id="J27 a result with its id"
         ),
     ],
 )

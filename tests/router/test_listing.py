@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.catalogues import OBJECT, definition, offered
+from pointsman_contract import rawjson
 from pointsman_router import listing
 from pointsman_router.eras import LEGACY, Revision
 from pointsman_router.listing import Form, Line, UnknownCursor
@@ -25,7 +26,9 @@ def tool(raw: bytes) -> Tool:
 
 
 def rendered(raw: bytes, revision: Revision, form: Form = Form.DOTTED) -> bytes:
-    return listing.line(tool(raw), "tools/github", SHOWN).render(form, revision)
+    line = listing.line(tool(raw), "tools/github", SHOWN)
+    (one,) = rawjson.items(listing.joined([line], form, revision))
+    return one
 
 
 def shown(raw: bytes, revision: Revision, form: Form = Form.DOTTED) -> dict[str, Any]:
@@ -145,11 +148,11 @@ def walk(pages: list[Line], size: int, form: Form = Form.DOTTED) -> list[str]:
     cursor = None
     while True:
         page = listing.page(pages, form, cursor, size)
-        seen += [line.names[form] for line in page.tools]
-        assert len(page.tools) <= size
+        seen += [line.names[form] for line in page.lines]
+        assert len(page.lines) <= size
         if page.next_cursor is None:
             return seen
-        assert page.tools
+        assert page.lines
         cursor = page.next_cursor
 
 
@@ -172,11 +175,11 @@ def test_a_list_goes_on_behind_the_last_name_after_the_catalogue_changed(
     changed = names - data.draw(st.sets(st.sampled_from(sorted(names)))) | data.draw(
         st.sets(NAMES, max_size=3)
     )
-    last = first.tools[-1].names[Form.DOTTED]
+    last = first.lines[-1].names[Form.DOTTED]
 
     rest = listing.page(lines(*changed), Form.DOTTED, first.next_cursor, 100)
 
-    assert [line.names[Form.DOTTED] for line in rest.tools] == [
+    assert [line.names[Form.DOTTED] for line in rest.lines] == [
         name for name in sorted(changed, key=str.encode) if name.encode() > last.encode()
     ]
 
@@ -188,7 +191,7 @@ def test_an_exact_page_is_the_last_one() -> None:
 def test_an_empty_list_is_one_page() -> None:
     page = listing.page([], Form.DOTTED, None, 2)
 
-    assert (list(page.tools), page.next_cursor) == ([], None)
+    assert (list(page.lines), page.next_cursor) == ([], None)
 
 
 @pytest.mark.parametrize("length", [1, 500, 5_000])

@@ -10,7 +10,8 @@ from bench import spelled
 from bench.catalogues import OBJECT, definition, offered
 from pointsman_contract.report import ToolReason
 from pointsman_router import offer
-from pointsman_router.offer import TOOL_MAX_BYTES, LeftOut, Listing, Offer, Tool
+from pointsman_router.leftout import LeftOut
+from pointsman_router.offer import TOOL_MAX_BYTES, Listing, Offer, Tool
 
 GOOD = definition("good")
 

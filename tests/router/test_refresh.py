@@ -29,6 +29,25 @@ async def test_a_tool_that_is_registered_and_found_is_routed_and_reported() -> N
     assert report.catalogue == house.catalogues.get().revision
 
 
+async def test_whoever_needs_a_new_list_gets_the_snapshot_that_holds_it() -> None:
+    async with at_work(House()) as house:
+        house.directory.readings.put_nowait(reading("github"))
+        await until(lambda: "github" in house.upstreams.targets)
+        house.upstreams.found(github=offering("search"))
+        await house.has_tools("github.search")
+        house.upstreams.on_renewal["github"] = offering("find")
+        renewed = await house.refresh.renewed("github")
+
+    assert "github.find" in renewed.routes
+
+
+async def test_nobody_waits_for_a_new_list_for_ever() -> None:
+    async with at_work(House()) as house:
+        before = house.catalogues.get()
+
+        assert await house.refresh.renewed("github", limit_s=0.05) is before
+
+
 async def test_a_removed_server_leaves_the_snapshot_and_the_report() -> None:
     async with at_work(House()) as house:
         house.directory.readings.put_nowait(reading("a", "b"))

@@ -7,6 +7,7 @@ import pytest
 
 from bench.directories import reason
 from pointsman_contract import meta
+from pointsman_contract.meta import Protocol
 from pointsman_contract.report import ServerReason
 from pointsman_router import registry
 from pointsman_router.reading import Entry, Reading
@@ -32,10 +33,10 @@ def message(server: Server) -> str:
     return server.skip.message
 
 
-def test_a_valid_server_is_a_target_with_its_id_and_url() -> None:
-    made = built(entry("github", namespace="tools"))
+def test_a_valid_server_is_a_target_with_its_id_url_and_protocol() -> None:
+    made = built(entry("github", namespace="tools", protocol="Modern"))
 
-    assert made.targets == {"tools/github": Target("tools/github", URL)}
+    assert made.targets == {"tools/github": Target("tools/github", URL, Protocol.MODERN)}
     assert made.servers["tools/github"].skip is None
     assert made.servers["tools/github"].fault is None
 
@@ -139,6 +140,20 @@ def test_a_skip_names_the_field_to_change_and_contacts_nobody(
     assert reason(made.servers["github"]) is expected
     assert message(made.servers["github"]).startswith(f"{field}: ")
     assert not made.targets
+
+
+@pytest.mark.parametrize(
+    "exposed",
+    [["Prompts"], ["Tools", "Resources"]],
+    ids=["prompts alone", "resources, and tools of which none is allowed"],
+)
+def test_a_server_without_allowed_tools_is_asked_for_what_else_it_exposes(
+    exposed: list[str],
+) -> None:
+    made = built(entry("github", allowedTools=[], expose=exposed))
+
+    assert made.servers["github"].skip is None
+    assert made.targets["github"].exposes == set(exposed)
 
 
 def test_a_text_of_the_file_is_shown_short_and_printable() -> None:

@@ -45,7 +45,7 @@ async def test_j32_initialize_agrees_on_a_legacy_revision(
     noted = await stage.port.post(rpc("notifications/initialized", id_=None))
 
     assert [answer.document["result"]["protocolVersion"] for answer in twice] == [agreed, agreed]
-    assert twice[0].document["result"]["capabilities"] == {"tools": {"listChanged": False}}
+    assert twice[0].document["result"]["capabilities"]["tools"] == {"listChanged": False}
     assert (noted.status, noted.body) == (202, b"")
 
 

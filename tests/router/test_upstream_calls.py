@@ -367,7 +367,7 @@ async def test_a_deadline_ends_a_call_in_time_and_frees_its_connection() -> None
         RawUpstream(calls(behaviours.hangs())) as upstream,
         linked(upstream.url()) as link,
     ):
-        await link.list_tools()
+        await link.list()
         begun = time.monotonic()
         with pytest.raises(Trouble, match=r"within 0\.4 s"):
             await link.call(a_call(timeout_s=DEADLINE_S))

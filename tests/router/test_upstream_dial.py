@@ -14,11 +14,13 @@ from pathlib import Path
 import pytest
 
 from bench import ports
+from bench.connect_proxy import ConnectProxy
 from bench.legacy_server import LegacyServer
 from bench.links import QUICK, a_call, linked
 from bench.raw_upstream import RawUpstream
 from bench.waiting import until
 from pointsman_router.upstream import Dialler, Result, Trouble
+from pointsman_router.upstream.egress import Egress
 
 LIMITS = replace(QUICK, resolve_s=0.3, connect_s=0.3, tls_s=0.3)
 LookUp = Callable[..., list[tuple[object, ...]]]
@@ -265,11 +267,26 @@ async def test_an_upstream_behind_tls_is_listed_and_called(certificate: Certific
     ):
         dialler = Dialler(trust=certificate.trusting)
         async with linked(f"https://localhost:{port}/mcp", dialler=dialler) as link:
-            await link.list_tools()
+            await link.list()
             called = await link.call(a_call())
 
     assert isinstance(called, Result)
     assert upstream.received[0].header("host") == f"localhost:{port}"
+
+
+async def test_an_upstream_behind_tls_is_called_through_a_proxy(certificate: Certificate) -> None:
+    async with (
+        RawUpstream(LegacyServer()) as upstream,
+        tls_in_front_of(upstream.port, certificate) as port,
+        ConnectProxy(port) as proxy,
+    ):
+        egress = Egress(ports.LOOPBACK, proxy.port)
+        dialler = Dialler(trust=certificate.trusting, egress=egress)
+        async with linked(f"https://localhost:{port}/mcp", dialler=dialler) as link:
+            called = await link.call(a_call())
+
+    assert isinstance(called, Result)
+    assert proxy.asked[0].startswith(b"CONNECT localhost:%d " % port)
 
 
 async def test_a_certificate_that_nobody_vouches_for_is_refused(

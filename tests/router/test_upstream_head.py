@@ -3,7 +3,6 @@
 from datetime import UTC, datetime
 
 import pytest
-from multidict import CIMultiDict
 
 from pointsman_router.upstream import head, trouble
 from pointsman_router.upstream.trouble import Trouble
@@ -13,7 +12,8 @@ NOW = datetime(2026, 10, 1, 12, 0, 0, tzinfo=UTC)
 
 def read(**headers: str) -> head.Head:
     named = {name.replace("_", "-"): value for name, value in headers.items()}
-    return head.read(200, CIMultiDict(named), NOW)
+    raw = {name.encode(): value.encode() for name, value in named.items()}
+    return head.read(200, raw, lambda: NOW)
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ async def test_a_list_of_many_pages_is_read_to_its_end(event_streams: bool) -> N
     tools = [tool(f"t{number}") for number in range(101)]
     server = LegacyServer(tools, page_size=50, event_streams=event_streams)
     async with RawUpstream(server) as upstream, linked(upstream.url()) as link:
-        listed = await link.list_tools()
+        listed = await link.list()
 
     assert [json.loads(one) for one in listed.tools] == tools
     assert len(upstream.requests("tools/list")) == 3
@@ -58,7 +58,7 @@ async def test_a_tool_stays_as_it_was_spelled() -> None:
         await wire.send(answers.http(200, body))
 
     async with RawUpstream(lists(behave)) as upstream, linked(upstream.url()) as link:
-        listed = await link.list_tools()
+        listed = await link.list()
 
     assert listed.tools == (spelled,)
 
@@ -74,7 +74,7 @@ async def test_a_tool_stays_as_it_was_spelled() -> None:
 async def test_a_cursor_goes_back_as_it_came(cursors: list[object], count: int) -> None:
     server = lists(pages(*cursors))
     async with RawUpstream(server) as upstream, linked(upstream.url()) as link:
-        listed = await link.list_tools()
+        listed = await link.list()
 
     sent = [one.message["params"].get("cursor") for one in upstream.requests("tools/list")]
     assert len(listed.tools) == count
@@ -170,7 +170,7 @@ async def test_a_bad_list_is_none(
 ) -> None:
     async with RawUpstream(lists(behaviour)) as upstream, linked(upstream.url(), SMALL) as link:
         with pytest.raises(Trouble) as error:
-            await link.list_tools()
+            await link.list()
 
     assert error.value.reason == reason
     assert says in error.value.message
@@ -181,7 +181,7 @@ async def test_a_bad_list_is_none(
 async def test_a_listing_whose_connection_was_lost_is_asked_again() -> None:
     flaky = behaviours.in_turn(behaviours.closes(), results_in({"tools": [tool("a")]}))
     async with RawUpstream(lists(flaky)) as upstream, linked(upstream.url()) as link:
-        listed = await link.list_tools()
+        listed = await link.list()
 
     assert len(listed.tools) == 1
     assert len(upstream.requests("tools/list")) == 2
@@ -194,7 +194,7 @@ async def test_a_server_without_tools_that_never_said_it_had_some_lists_none() -
         on={"initialize": results_in(welcome), "tools/list": errs(-32601, "Method not found")},
     )
     async with RawUpstream(server) as upstream, linked(upstream.url()) as link:
-        listed = await link.list_tools()
+        listed = await link.list()
 
     assert listed.tools == ()
 
@@ -209,8 +209,8 @@ async def test_a_large_page_waits_for_room_and_gives_it_back_and_small_ones_need
         linked(upstream.url(), desk=desk) as link,
         linked(small.url(), desk=desk) as other,
     ):
-        waiting = asyncio.create_task(link.list_tools())
-        beside = await other.list_tools()
+        waiting = asyncio.create_task(link.list())
+        beside = await other.list()
         assert not waiting.done()
 
         desk.large_pages.release()

@@ -1,6 +1,7 @@
 """A message to or from an upstream is JSON-RPC to the letter, and raw where it is not ours."""
 
 import json
+from collections.abc import Callable
 
 import pytest
 
@@ -37,7 +38,7 @@ CALL = b'{"jsonrpc":"2.0","id":"x","result":'
         ),
         pytest.param(
             b'{"jsonrpc":"2.0","method":"notifications/message","params":{"a":1}}',
-            Notification("notifications/message"),
+            Notification("notifications/message", b'{"a":1}'),
             id="a notification",
         ),
         pytest.param(
@@ -106,24 +107,27 @@ def test_only_an_answer_with_our_id_is_ours(raw: bytes | None, ours: bool) -> No
     assert Response(raw, Result(b"{}")).answers("7") is ours
 
 
-def test_ids_do_not_repeat_and_hold_over_64_random_bits() -> None:
-    ids = {messages.new_id() for _ in range(1000)}
+@pytest.mark.parametrize("new", [messages.new_id, messages.Ids().draw], ids=["new", "in store"])
+def test_ids_do_not_repeat_and_hold_over_64_random_bits(new: Callable[[], str]) -> None:
+    ids = {new() for _ in range(1000)}
 
     assert len(ids) == 1000
-    assert {len(id_) for id_ in ids} == {16}  # 96 bits in base 64
+    assert {len(id_) for id_ in ids} == {24}  # 96 bits in base 16
 
 
 def test_arguments_and_meta_go_as_they_came() -> None:
     arguments = b'{ "n":9007199254740993,"e":-0, "u":"\\ud83d\\ude00\\/" }'
-    params = messages.call_params('a "b"', arguments, b'{"vendor/x": 1.0}')
+    named = {"name": b'"a \\"b\\""', "arguments": arguments}
+    params = messages.params(named, messages.meta({"vendor/x": b"1.0"}, None))
 
-    assert params == b'{"name":"a \\"b\\"","arguments":%b,"_meta":{"vendor/x": 1.0}}' % arguments
-    assert messages.call_params("a", b"{}", None) == b'{"name":"a","arguments":{}}'
+    assert params == b'{"name":"a \\"b\\"","arguments":%b,"_meta":{"vendor/x":1.0}}' % arguments
+    assert messages.params({"name": b'"a"'}, messages.meta({}, None)) == b'{"name":"a"}'
+    assert messages.meta({}, "t") == b'{"progressToken":"t"}'
 
 
 def test_requests_and_replies_are_json_rpc() -> None:
     built = [
-        messages.request("i", "tools/list", messages.list_params(b'"c\\u0000"')),
+        messages.request("i", "tools/list", messages.params({"cursor": b'"c\\u0000"'}, None)),
         messages.notification("notifications/initialized"),
         messages.reply(Request(b'"p"', "ping")),
         messages.reply(Request(b"12", "sampling/createMessage")),

@@ -48,7 +48,7 @@ async def test_fifty_callers_of_a_restarted_server_share_one_new_session(
     renewals: list[None] = []
     async with RawUpstream(server) as upstream, linked(upstream.url()) as link:
         link.on_renewal(lambda: renewals.append(None))
-        await link.list_tools()
+        await link.list()
         server.forget_sessions()
         found = await asyncio.gather(
             *(link.call(a_call(arguments=b'{"n":%d}' % n)) for n in range(WAITERS))
@@ -77,9 +77,9 @@ async def test_a_listing_renews_a_lost_session_without_further_ado() -> None:
     renewals: list[None] = []
     async with RawUpstream(server) as upstream, linked(upstream.url()) as link:
         link.on_renewal(lambda: renewals.append(None))
-        await link.list_tools()
+        await link.list()
         server.forget_sessions()
-        listed = await link.list_tools()
+        listed = await link.list()
 
     assert len(listed.tools) == 1
     assert len(upstream.requests("initialize")) == 2
@@ -110,7 +110,7 @@ async def test_without_a_session_404_is_a_wrong_path() -> None:
 async def test_a_failed_renewal_says_that_the_call_was_not_executed() -> None:
     server = LegacyServer()
     async with RawUpstream(server) as upstream, linked(upstream.url()) as link:
-        await link.list_tools()
+        await link.list()
         server.forget_sessions()
         server.on["initialize"] = responds(503)
         with pytest.raises(Trouble) as error:
@@ -197,7 +197,7 @@ async def test_a_server_that_opens_no_session_is_named_and_asked_again_next_time
     limits = replace(QUICK, first_byte_s=0.2)
     async with RawUpstream(server) as upstream, linked(upstream.url(), limits) as link:
         met = await asyncio.gather(*(_trouble(link.call(a_call())) for _ in range(3)))
-        listing = await _trouble(link.list_tools())
+        listing = await _trouble(link.list())
         server.on.clear()
         found = await link.call(a_call())
 
@@ -226,7 +226,7 @@ async def test_every_legacy_revision_is_taken_and_named_from_then_on(revision: s
         },
     )
     async with RawUpstream(server) as upstream, linked(upstream.url()) as link:
-        listed = await link.list_tools()
+        listed = await link.list()
 
     assert listed.protocol_version == revision
     later = [one.header("mcp-protocol-version") for one in upstream.received[1:]]
@@ -246,7 +246,7 @@ async def test_every_legacy_revision_is_taken_and_named_from_then_on(revision: s
 async def test_what_a_server_calls_itself_does_no_harm(said: object, name: str | None) -> None:
     server = opening(results_in(agreed(serverInfo=said)))
     async with RawUpstream(server) as upstream, linked(upstream.url()) as link:
-        info = (await link.list_tools()).server_info
+        info = (await link.list()).server_info
 
     assert (info and info.name[: len(name or "")]) == name
     assert info is None or len(info.name) <= 120
@@ -255,7 +255,7 @@ async def test_what_a_server_calls_itself_does_no_harm(said: object, name: str |
 async def test_opening_is_retried_when_only_its_connection_was_lost() -> None:
     flaky = behaviours.in_turn(behaviours.closes(), behaviours.closes(), results_in(agreed()))
     async with RawUpstream(opening(flaky)) as upstream, linked(upstream.url()) as link:
-        await link.list_tools()
+        await link.list()
 
     assert len(upstream.requests("initialize")) == 3
 
@@ -275,7 +275,7 @@ async def test_a_session_that_cannot_be_ended_does_not_hold_up_the_end(
     server = LegacyServer(on={"DELETE": farewell})
     limits = replace(QUICK, farewell_s=0.2)
     async with RawUpstream(server) as upstream, linked(upstream.url(), limits) as link:
-        await link.list_tools()
+        await link.list()
         async with asyncio.timeout(2):
             await link.close()
 
@@ -287,7 +287,7 @@ async def test_without_a_session_nothing_is_ended() -> None:
         RawUpstream(LegacyServer(sessions=False)) as upstream,
         linked(upstream.url()) as link,
     ):
-        await link.list_tools()
+        await link.list()
 
     assert {one.method for one in upstream.received} == {"POST"}
 
@@ -322,5 +322,8 @@ async def test_a_close_that_is_cancelled_closes_the_connections_at_once() -> Non
             async with asyncio.timeout(0.1):
                 await link.close()
 
+        async with asyncio.timeout(1):
+            met = await calling
+
         assert link.open_connections == 0
-        assert (await calling).executed == "unknown"
+        assert met.executed == "unknown"

@@ -15,6 +15,7 @@ class Revision(StrEnum):
 
 # 2024-11-05 names another transport; spoken over this one it is served like its successor.
 LEGACY = frozenset(Revision) - {Revision.MODERN}
+_LEGACY_BY_NAME = {revision.value: revision for revision in LEGACY}
 LEGACY_NEWEST = Revision.V2025_11_25
 # What an absent MCP-Protocol-Version header means.
 LEGACY_UNSTATED = Revision.V2025_03_26
@@ -22,4 +23,4 @@ LEGACY_UNSTATED = Revision.V2025_03_26
 
 def legacy_named(text: str) -> Revision | None:
     """Return the legacy revision that `text` names, if it names one."""
-    return next((revision for revision in LEGACY if revision.value == text), None)
+    return _LEGACY_BY_NAME.get(text)

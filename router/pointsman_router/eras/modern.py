@@ -1,12 +1,10 @@
 """The rules of 2026-07-28: every request describes itself, and its headers say the same."""
 
-import base64
-import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pointsman_contract import rawjson
-from pointsman_router import eras, refusals
+from pointsman_router import eras, headervalues, metakeys, refusals
 from pointsman_router.eras import Revision
 from pointsman_router.jsonrpc import Notification, Request
 from pointsman_router.refusals import Refusal
@@ -14,12 +12,11 @@ from pointsman_router.refusals import Refusal
 VERSION_HEADER = "MCP-Protocol-Version"
 METHOD_HEADER = "Mcp-Method"
 NAME_HEADER = "Mcp-Name"
-VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
-CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+VERSION_KEY = metakeys.PROTOCOL_VERSION
+CAPABILITIES_KEY = metakeys.CLIENT_CAPABILITIES
 
 # Which parameter of a method its Mcp-Name header repeats.
-_NAMED_BY = {"tools/call": "name"}
-_MARKER = ("=?base64?", "?=")
+_NAMED_BY = {"prompts/get": "name", "resources/read": "uri", "tools/call": "name"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +28,11 @@ class Headers:
     name: tuple[str, ...] = ()
 
 
-def is_meant(headers: Headers, params: Mapping[str, bytes]) -> bool:
-    """Say whether a request speaks this era rather than a legacy revision."""
+def is_meant(headers: Headers, meta: Mapping[str, bytes] | None) -> bool:
+    """Say whether a message with this `_meta` speaks this era rather than a legacy revision."""
     if headers.version and eras.legacy_named(headers.version[0]) is None:
         return True
-    return VERSION_KEY in _members(params.get("_meta"))
+    return meta is not None and VERSION_KEY in meta
 
 
 def problem(headers: Headers, request: Request) -> Refusal | None:
@@ -47,7 +44,7 @@ def problem(headers: Headers, request: Request) -> Refusal | None:
     ):
         if len(values) > 1:
             return refusals.header_mismatch(header, "is there more than once")
-    meta = _members(request.params.get("_meta"))
+    meta = request.meta or {}
     version = _string(meta.get(VERSION_KEY))
     if version is None:
         return refusals.incomplete_meta(VERSION_KEY)
@@ -60,7 +57,7 @@ def problem(headers: Headers, request: Request) -> Refusal | None:
         return refusals.header_mismatch(METHOD_HEADER, "must equal the method")
     if member := _NAMED_BY.get(request.method):
         named = _string(request.params.get(member))
-        if not headers.name or named is None or _decoded(headers.name[0]) != named:
+        if not headers.name or named is None or headervalues.decode(headers.name[0]) != named:
             return refusals.header_mismatch(NAME_HEADER, f"must equal params.{member}")
     if version != Revision.MODERN:
         return refusals.unsupported_version(version)
@@ -69,18 +66,11 @@ def problem(headers: Headers, request: Request) -> Refusal | None:
 
 def notification_problem(headers: Headers, notification: Notification) -> Refusal | None:
     """Return why a notification is refused, or None."""
-    stated = _string(_members(notification.params.get("_meta")).get(VERSION_KEY))
+    stated = _string((notification.meta or {}).get(VERSION_KEY))
     version = headers.version[0] if headers.version else stated
     if version is not None and version != Revision.MODERN:
         return refusals.unsupported_version(version)
     return None
-
-
-def _members(raw: bytes | None) -> Mapping[str, bytes]:
-    try:
-        return rawjson.members(raw) if raw is not None else {}
-    except rawjson.Malformed:
-        return {}
 
 
 def _string(raw: bytes | None) -> str | None:
@@ -88,18 +78,3 @@ def _string(raw: bytes | None) -> str | None:
         return rawjson.string(raw) if raw is not None else None
     except rawjson.Malformed:
         return None
-
-
-def _decoded(value: str) -> str | None:
-    """Return what a header value spells; None where its encoding is not canonical."""
-    opening, closing = _MARKER
-    marked = value.startswith(opening) and value.removeprefix(opening).endswith(closing)
-    if not marked:
-        return value
-    encoded = value[len(opening) : -len(closing)].encode("ascii", "replace")
-    try:
-        raw = base64.b64decode(encoded, validate=True)
-        text = raw.decode("utf-8")
-    except (binascii.Error, UnicodeDecodeError):
-        return None
-    return text if base64.b64encode(raw) == encoded else None

@@ -1,11 +1,23 @@
 """The wire to the upstreams: the only room that talks to them."""
 
 from pointsman_router.jsonrpc import RpcError
+from pointsman_router.upstream.asking import Call, Listener, Notice
 from pointsman_router.upstream.desk import Desk
 from pointsman_router.upstream.dial import Dialler
 from pointsman_router.upstream.limits import Limits
-from pointsman_router.upstream.link import Link, ToolCall
+from pointsman_router.upstream.link import Link
 from pointsman_router.upstream.messages import Result
 from pointsman_router.upstream.trouble import Trouble
 
-__all__ = ["Desk", "Dialler", "Limits", "Link", "Result", "RpcError", "ToolCall", "Trouble"]
+__all__ = [
+    "Call",
+    "Desk",
+    "Dialler",
+    "Limits",
+    "Link",
+    "Listener",
+    "Notice",
+    "Result",
+    "RpcError",
+    "Trouble",
+]

@@ -1,4 +1,4 @@
-"""How a connection to an upstream is opened: its name, its address, TLS, each in its own time."""
+"""How a connection to an upstream is opened: name, address, proxy, TLS, each in its own time."""
 
 import asyncio
 import contextlib
@@ -10,7 +10,9 @@ from typing import TypeVar
 
 from pointsman_router import hostnames
 from pointsman_router.upstream import trouble
+from pointsman_router.upstream.egress import Egress
 from pointsman_router.upstream.limits import Limits
+from pointsman_router.upstream.tunnel import Tunnel
 
 P = TypeVar("P", bound=asyncio.BaseProtocol)
 
@@ -37,19 +39,32 @@ class Dialler:
     """Opens connections for every link; a name that does not resolve holds up only itself."""
 
     def __init__(
-        self, limits: Limits | None = None, *, trust: ssl.SSLContext | None = None
+        self,
+        limits: Limits | None = None,
+        *,
+        trust: ssl.SSLContext | None = None,
+        egress: Egress | None = None,
     ) -> None:
         self._limits = limits or Limits()
         self._trust = trust
+        self._egress = egress
         self._look_ups: dict[tuple[str, int], asyncio.Future[Sequence[str]]] = {}
         self._places = asyncio.Semaphore(_LOOK_UPS_MAX)
 
     async def dial(self, host: str, port: int, *, secure: bool, protocol: Callable[[], P]) -> P:
         """Return the connected protocol; raises Trouble, and then no byte of a request left."""
-        addresses = await self._resolve(host, port)
-        if not secure:
-            return (await self._connect(addresses, port, protocol))[1]
-        plain, _ = await self._connect(addresses, port, asyncio.Protocol)
+        if self._egress is not None and self._egress.leads_to(host):
+            plain = await self._tunnel(self._egress, host, port)
+            if not secure:
+                opened = protocol()
+                plain.set_protocol(opened)
+                opened.connection_made(plain)
+                return opened
+        else:
+            addresses = await self._resolve(host, port)
+            if not secure:
+                return (await self._connect(addresses, port, protocol))[1]
+            plain, _ = await self._connect(addresses, port, asyncio.Protocol)
         return await self._encrypt(plain, protocol(), host)
 
     @property
@@ -73,6 +88,24 @@ class Dialler:
             except OSError:
                 silent = silent or share.expired()
         raise trouble.no_connection(self._limits.connect_s) if silent else trouble.refused()
+
+    async def _tunnel(self, egress: Egress, host: str, port: int) -> asyncio.Transport:
+        """Return a connection of the proxy's to the upstream, over which nothing came yet."""
+        try:
+            addresses = await self._resolve(egress.host, egress.port)
+            plain, tunnel = await self._connect(addresses, egress.port, Tunnel)
+        except trouble.Trouble as met:
+            raise trouble.no_proxy(fleeting=met.fleeting) from None
+        try:
+            async with asyncio.timeout(self._limits.tunnel_s):
+                await tunnel.open(host, port)
+        except TimeoutError:
+            plain.abort()
+            raise trouble.no_tunnel(None) from None
+        except BaseException:
+            plain.abort()
+            raise
+        return plain
 
     async def _encrypt(self, plain: asyncio.Transport, protocol: P, host: str) -> P:
         try:

@@ -16,6 +16,8 @@ class Limits:
     """A black hole must not cost a call's whole time."""
     tls_s: float = 3.0
     """A handshake is two round trips and some arithmetic."""
+    tunnel_s: float = 5.0
+    """An egress proxy asks a name service and connects, each about as long as we would."""
     keepalive_s: float = 3.0
     """Many servers close an idle connection after 5 s: ours is gone before."""
 
@@ -33,6 +35,15 @@ class Limits:
     """Answering an upstream's own request, beside the call that it interrupts."""
     drain_s: float = 1.0
     """What follows the answer on an event stream, before its connection is given up."""
+
+    header_line_max_bytes: int = 8 * KIB
+    head_max_bytes: int = 64 * KIB
+    headers_max: int = 128
+    """Heads in the field have a tenth of each; trailers and what is put around chunks count too."""
+    interims_max: int = 16
+    """Answers that only announce the answer; servers send one or two."""
+    held_max_bytes: int = 64 * KIB
+    """Of an answer that nobody takes; then the upstream is read no further, and has to wait."""
 
     body_max_bytes: int = 4 * MIB
     """A result that fits neither a model nor, sixty-four at once, a small pod's memory."""
@@ -62,6 +73,17 @@ class Limits:
     """Calls at one upstream, and calls that wait for one of them to end: the rest is refused."""
     replies_max: int = 64
     """Requests of an upstream that are being answered; one with more of them is not sane."""
+
+    revise_s: float = 3600.0
+    """How long a server counts as one of the legacy era before it is asked again."""
+    listening_s: float = 1800.0
+    """How long one stream of changes is kept: a dead connection may look like a silent one."""
+    listening_pause_s: tuple[float, float] = (1.0, 60.0)
+    """Between streams of changes that end early, doubled each time, and at most."""
+    steady_s: float = 30.0
+    """A stream of changes that lived so long did not end early."""
+    change_max_bytes: int = 64 * KIB
+    """One event on a stream of changes, which says little."""
 
     retries: int = 2
     retry_pause_s: tuple[float, float] = (0.05, 0.5)

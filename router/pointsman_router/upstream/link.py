@@ -1,39 +1,37 @@
 """The way to one server: what discovery lists and the door calls through."""
 
 import asyncio
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 
+from pointsman_contract.meta import Exposed
 from pointsman_router.failures import Executed
 from pointsman_router.jsonrpc import METHOD_NOT_FOUND, RpcError
 from pointsman_router.offer import Listing
 from pointsman_router.registry import Target
-from pointsman_router.upstream import messages, pages, session, trouble
+from pointsman_router.upstream import asking, messages, modern, pages, trouble
+from pointsman_router.upstream.asking import Call, Listener
 from pointsman_router.upstream.bulkhead import Bulkhead
+from pointsman_router.upstream.deadlines import Deadlines
 from pointsman_router.upstream.desk import Desk
 from pointsman_router.upstream.dial import Dialler
+from pointsman_router.upstream.era import Modern, Session, Terms
 from pointsman_router.upstream.exchange import Wire
 from pointsman_router.upstream.limits import Limits
-from pointsman_router.upstream.messages import Result
+from pointsman_router.upstream.listening import Listening
+from pointsman_router.upstream.messages import Notification, Result
+from pointsman_router.upstream.opening import Opener
+from pointsman_router.upstream.pages import Listable, Pages
 from pointsman_router.upstream.pool import Attempt
-from pointsman_router.upstream.rpc import Answered, Ask, Lost, Rpc
-from pointsman_router.upstream.session import Sessions
+from pointsman_router.upstream.rpc import Ask, Rpc
+from pointsman_router.upstream.session import Standing
 from pointsman_router.upstream.trouble import Trouble
 
-
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """One call, as the upstream is to get it."""
-
-    name: str
-    arguments: bytes
-    meta: bytes | None
-    timeout_s: float
+_NONE = Pages(())
 
 
 class Link:
-    """The wire to one server: its connections, its session, its bounds. Needs a running loop."""
+    """The wire to one server: its connections, its terms, its bounds. Needs a running loop."""
 
     def __init__(
         self,
@@ -45,20 +43,42 @@ class Link:
         limits: Limits | None = None,
     ) -> None:
         self._limits = limits or Limits()
+        self._exposes = target.exposes
         self._desk = desk
         self._wire = Wire(target.url, dialler, self._limits, user_agent=f"pointsman/{version}")
         self._rpc = Rpc(self._wire, self._limits)
-        self._sessions = Sessions(lambda: session.negotiate(self._rpc, self._limits, version))
+        self._myself = modern.Self(version)
+        opener = Opener(
+            self._rpc,
+            self._limits,
+            protocol=target.protocol,
+            version=version,
+            myself=self._myself,
+        )
+        self._standing = Standing(
+            self._rpc, opener, protocol=target.protocol, revise_s=self._limits.revise_s
+        )
+        self._listening = Listening(
+            self._wire,
+            self._rpc,
+            self._limits,
+            myself=self._myself,
+            tell=self._tell_renewal,
+            exposes=target.exposes,
+        )
         self._bulkhead = Bulkhead(self._limits)
+        self._deadlines = Deadlines()
         self._throttled_until = 0.0
         self._in_flight = 0
         self._idle = asyncio.Event()
         self._idle.set()
         self._is_closed = False
         self._on_renewal: Callable[[], None] = lambda: None
+        self.foreign_notices = 0
+        """How many notices of progress belonged to no call on whose stream they came."""
 
     def on_renewal(self, tell: Callable[[], None]) -> None:
-        """Have `tell` called when a call found its session lost: the upstream began anew."""
+        """Have `tell` called when the upstream's list may be another: it began anew, or says so."""
         self._on_renewal = tell
 
     @property
@@ -66,11 +86,22 @@ class Link:
         """How many connections are open, idle ones included."""
         return self._wire.open_connections
 
-    async def list_tools(self) -> Listing:
-        """Return all pages of the upstream's tools; raises Trouble, and then nothing was kept."""
+    @property
+    def terms(self) -> Terms | None:
+        """What was agreed with the upstream, or found out about it, if anything was."""
+        return self._standing.current
+
+    @property
+    def listens(self) -> bool:
+        """Whether there is a stream on which the upstream tells of changes, or soon will be."""
+        return self._listening.is_open
+
+    async def list(self) -> Listing:
+        """Return all pages of what is exposed; raises Trouble, and then nothing was kept."""
         self._demand_open()
         try:
             async with asyncio.timeout(self._limits.listing_s):
+                await self._standing.revise()
                 return await self._list()
         except TimeoutError:
             raise trouble.late(self._limits.listing_s) from None
@@ -78,18 +109,24 @@ class Link:
             self._heed(met)
             raise
 
-    async def call(self, call: ToolCall) -> Result | RpcError:
+    async def call(self, call: Call, listener: Listener | None = None) -> Result | RpcError:
         """Return what the upstream answers to a call; raises Trouble.
 
-        A call that may have been taken is never sent again.
+        A call that may have been taken is never sent again. The listener is told what comes
+        before the answer. Cancelled: the agent has left, and the upstream learns of it.
         """
         self._demand_open()
         attempt = Attempt()
         self._in_flight += 1
         self._idle.clear()
         try:
-            async with asyncio.timeout(call.timeout_s), self._bulkhead:
-                return await self._call(call, attempt)
+            with self._deadlines.within(call.timeout_s):
+                if not self._bulkhead.take():
+                    await self._bulkhead.wait()
+                try:
+                    return await self._call(call, listener, attempt)
+                finally:
+                    self._bulkhead.leave()
         except TimeoutError:
             executed = Executed.UNKNOWN if attempt.sent else Executed.NO
             raise trouble.late(call.timeout_s, executed) from None
@@ -108,66 +145,130 @@ class Link:
         """
         self._is_closed = True
         try:
+            await self._listening.close()
             await self._idle.wait()
-            left = await self._sessions.close()
-            if left is not None and left.id is not None:
+            left = await self._standing.close()
+            if isinstance(left, Session) and left.id is not None:
                 await self._wire.delete(left.headers)
         except Trouble:
             pass  # a session that cannot be ended ends by itself
         finally:
-            await self._sessions.close()
+            self._deadlines.close()
+            await self._standing.close()
             await self._rpc.close()
             await self._wire.close()
 
-    async def _call(self, call: ToolCall, attempt: Attempt) -> Result | RpcError:
-        ask = Ask(
-            "tools/call",
-            messages.call_params(call.name, call.arguments, call.meta),
-            max_bytes=self._limits.body_max_bytes,
-        )
-        outcome, renewed = await self._ask(ask, attempt)
+    async def _call(
+        self, call: Call, listener: Listener | None, attempt: Attempt
+    ) -> Result | RpcError:
+        token = messages.new_id() if call.wants_progress and listener else None
+
+        async def hear(said: Notification) -> None:
+            notice = asking.notice(said.method, said.params, token=token, log_level=call.log_level)
+            if notice is not None and listener is not None:
+                await listener(notice)
+            elif said.method == asking.PROGRESS:
+                self.foreign_notices += 1
+
+        def build(terms: Terms) -> Ask:
+            headers: Mapping[str, str]
+            match terms:
+                case Session():
+                    meta = messages.meta(call.meta, token)
+                    headers = {**terms.headers, **dict(call.trace)} if call.trace else terms.headers
+                case Modern():
+                    meta = self._myself.meta(
+                        call.capabilities,
+                        log_level=call.log_level,
+                        token=token,
+                        others=call.meta,
+                    )
+                    headers = self._myself.headers(
+                        call.method, call.params, (*call.headers, *call.trace)
+                    )
+            return Ask(
+                call.method,
+                messages.params(call.params, meta),
+                headers,
+                max_bytes=self._limits.body_max_bytes,
+                hearing=hear if listener is not None else None,
+            )
+
+        outcome, renewed = await self._standing.ask(build, attempt)
         if renewed:
-            self._on_renewal()
+            self._tell_renewal()
         return outcome
 
     async def _list(self) -> Listing:
-        async def page(params: bytes) -> Result | RpcError:
-            ask = Ask(
-                pages.METHOD,
-                params,
+        tools = prompts = resources = templates = _NONE
+        if Exposed.TOOLS in self._exposes:
+            tools = await self._every(pages.TOOLS)
+        if Exposed.PROMPTS in self._exposes:
+            prompts = await self._every(pages.PROMPTS)
+        if Exposed.RESOURCES in self._exposes:
+            resources = await self._every(pages.RESOURCES)
+            templates = await self._every(pages.TEMPLATES)
+        terms = await self._standing.get()
+        if not self._is_closed:
+            self._listening.attend(terms)
+        whole = (tools, prompts, resources, templates)
+        return Listing(
+            tools.items,
+            terms.revision,
+            terms.server_info,
+            ttl_ms=min((each.ttl_ms for each in whole if each.ttl_ms is not None), default=None),
+            private=any(each.private for each in whole),
+            prompts=prompts.items,
+            resources=resources.items,
+            templates=templates.items,
+        )
+
+    async def _every(self, of: Listable) -> Pages:
+        """Return all pages of a list; none of what the upstream does not have."""
+        capability = of.method.partition("/")[0]
+        if of is not pages.TOOLS and not _may_offer(await self._standing.get(), capability):
+            return _NONE
+
+        async def page(params: Mapping[str, bytes]) -> Result | RpcError:
+            return await self._page(of.method, params)
+
+        listed = await pages.every(of, page, self._limits)
+        if isinstance(listed, Pages):
+            return listed
+        terms = await self._standing.get()
+        if (of is pages.TOOLS and terms.offers_tools) or listed.code != METHOD_NOT_FOUND:
+            raise trouble.rpc_error(of.method, listed.code, listed.message)
+        return _NONE
+
+    async def _page(self, method: str, params: Mapping[str, bytes]) -> Result | RpcError:
+        def build(terms: Terms) -> Ask:
+            headers: Mapping[str, str]
+            match terms:
+                case Session():
+                    meta, headers = None, terms.headers
+                case Modern():
+                    meta = self._myself.idle_meta
+                    headers = self._myself.headers(method, params)
+            return Ask(
+                method,
+                messages.params(params, meta),
+                headers,
                 max_bytes=self._limits.page_max_bytes,
                 first_byte_s=self._limits.first_byte_s,
                 harmless=True,
                 room=self._desk.large_pages,
             )
-            return (await self._ask(ask, Attempt()))[0]
 
-        listed = await pages.every(page, self._limits)
-        agreed = await self._sessions.get()
-        if isinstance(listed, RpcError):
-            if agreed.offers_tools or listed.code != METHOD_NOT_FOUND:
-                raise trouble.rpc_error(pages.METHOD, listed.code, listed.message)
-            listed = ()  # a server of prompts and resources
-        return Listing(listed, agreed.revision, agreed.server_info)
+        return (await self._standing.ask(build, Attempt()))[0]
 
-    async def _ask(self, ask: Ask, attempt: Attempt) -> tuple[Result | RpcError, bool]:
-        """Return the answer, and whether the session was renewed for it."""
-        agreed = await self._sessions.get()
-        answered = await self._rpc.ask(ask, agreed, attempt)
-        if isinstance(answered, Answered):
-            return answered.outcome, False
-        self._sessions.forget(agreed)
-        attempt.transport = None
-        answered = await self._rpc.ask(ask, await self._sessions.get(), attempt)
-        match answered:
-            case Answered(outcome):
-                return outcome, True
-            case Lost():
-                raise trouble.session_lost()
+    def _tell_renewal(self) -> None:
+        self._on_renewal()
 
     def _demand_open(self) -> None:
         if self._is_closed:
             raise trouble.closed()
+        if not self._throttled_until:
+            return
         wait_s = self._throttled_until - asyncio.get_running_loop().time()
         if wait_s > 0:
             raise trouble.throttled(int(wait_s * 1000) + 1)
@@ -177,3 +278,7 @@ class Link:
         if met.status == HTTPStatus.TOO_MANY_REQUESTS and met.retry_after_ms:
             until = asyncio.get_running_loop().time() + met.retry_after_ms / 1000
             self._throttled_until = max(self._throttled_until, until)
+
+
+def _may_offer(terms: Terms, capability: str) -> bool:
+    return terms.declared is None or capability in terms.declared

@@ -2,30 +2,30 @@
 
 import re
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+import msgspec
 
 from pointsman_contract import rawjson
 from pointsman_contract.rawjson import Malformed
 from pointsman_router.jsonrpc import METHOD_NOT_FOUND, RpcError
 
-UNSUPPORTED_VERSION = -32022
-
 _ID_BYTES = 12  # 96 random bits: an upstream cannot guess the id of a call that it did not get
+_STORED = 64
 _FOREIGN_ID_MAX_BYTES = 1024
 _INTEGER = re.compile(rb"-?(0|[1-9][0-9]{0,17})")
 _VERSION = b'"jsonrpc":"2.0"'
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(msgspec.Struct, frozen=True):
     """What a request came to."""
 
     raw: bytes
     """The `result` member, an object, byte for byte."""
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(msgspec.Struct, frozen=True):
     """An answer to some request."""
 
     id: bytes | None
@@ -33,6 +33,8 @@ class Response:
 
     def answers(self, id_: str) -> bool:
         """Whether it belongs to the request `id_`, which is a JSON string."""
+        if self.id == b'"%b"' % id_.encode():
+            return True
         if self.id is None or rawjson.kind(self.id) != '"':
             return False
         return rawjson.string(self.id) == id_
@@ -51,6 +53,8 @@ class Notification:
     """Something that an upstream only wants to say."""
 
     method: str
+    params: bytes = b"{}"
+    """Whatever was there, still unread."""
 
 
 Message = Response | Request | Notification
@@ -59,7 +63,8 @@ Message = Response | Request | Notification
 def read(data: bytes) -> Message:
     """Return the one message that `data` spells; raises Malformed."""
     members = rawjson.members(rawjson.check(data))
-    if rawjson.string(members.get("jsonrpc", b"null")) != "2.0":
+    version = members.get("jsonrpc", b"null")
+    if version != b'"2.0"' and rawjson.string(version) != "2.0":
         raise Malformed("not JSON-RPC 2.0")
     if "method" not in members:
         return Response(members.get("id"), _outcome(members))
@@ -67,13 +72,28 @@ def read(data: bytes) -> Message:
         raise Malformed("a request that is an answer")
     method = rawjson.string(members["method"])
     if "id" not in members:
-        return Notification(method)
+        return Notification(method, members.get("params", b"{}"))
     return Request(_foreign_id(members["id"]), method)
 
 
 def new_id() -> str:
     """Return an id that nobody can guess and that needs no escape in JSON."""
-    return secrets.token_urlsafe(_ID_BYTES)
+    return secrets.token_hex(_ID_BYTES)
+
+
+class Ids:
+    """Such ids in store: many are drawn at once, since each draw is a system call."""
+
+    def __init__(self) -> None:
+        self._store: list[str] = []
+
+    def draw(self) -> str:
+        """Return one that was never returned before."""
+        if not self._store:
+            drawn = secrets.token_hex(_ID_BYTES * _STORED)
+            size = 2 * _ID_BYTES
+            self._store = [drawn[at : at + size] for at in range(0, len(drawn), size)]
+        return self._store.pop()
 
 
 def request(id_: str, method: str, params: bytes) -> bytes:
@@ -91,6 +111,14 @@ def notification(method: str) -> bytes:
     return b'{%b,"method":"%b"}' % (_VERSION, method.encode())
 
 
+def cancelled(id_: str) -> bytes:
+    """Return the notification that nobody waits for the answer to request `id_` any more."""
+    return b'{%b,"method":"notifications/cancelled","params":{"requestId":"%b"}}' % (
+        _VERSION,
+        id_.encode(),
+    )
+
+
 def reply(asked: Request) -> bytes:
     """Return the answer to a request of an upstream, to which the router declared no capability."""
     if asked.method == "ping":
@@ -101,21 +129,30 @@ def reply(asked: Request) -> bytes:
 
 def initialize_params(revision: str, version: str) -> bytes:
     """Return what opens a session: the wanted revision, and who the router is."""
-    client = rawjson.assemble({"name": b'"pointsman"', "version": rawjson.quote(version)})
     return rawjson.assemble(
-        {"protocolVersion": rawjson.quote(revision), "capabilities": b"{}", "clientInfo": client}
+        {
+            "protocolVersion": rawjson.quote(revision),
+            "capabilities": b"{}",
+            "clientInfo": client_info(version),
+        }
     )
 
 
-def call_params(name: str, arguments: bytes, meta: bytes | None) -> bytes:
-    """Return the parameters of a call; `arguments` and `meta` go as they are."""
-    members = {"name": rawjson.quote(name), "arguments": arguments}
-    return rawjson.assemble(members if meta is None else members | {"_meta": meta})
+def client_info(version: str) -> bytes:
+    """Return who the router is."""
+    return rawjson.assemble({"name": b'"pointsman"', "version": rawjson.quote(version)})
 
 
-def list_params(cursor: bytes | None) -> bytes:
-    """Return the parameters that ask for the page at `cursor`, as the upstream spelled it."""
-    return b"{}" if cursor is None else b'{"cursor":%b}' % cursor
+def params(members: Mapping[str, bytes], meta: bytes | None) -> bytes:
+    """Return the parameters of a request; every value goes as it is."""
+    return rawjson.assemble(members if meta is None else {**members, "_meta": meta})
+
+
+def meta(members: Mapping[str, bytes], token: str | None) -> bytes | None:
+    """Return the `_meta` for a legacy upstream, which knows none of the later keys."""
+    if token is not None:
+        members = {**members, "progressToken": b'"%b"' % token.encode()}
+    return rawjson.assemble(members) if members else None
 
 
 def _outcome(members: dict[str, bytes]) -> Result | RpcError:

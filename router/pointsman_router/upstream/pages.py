@@ -1,75 +1,124 @@
-"""Every page of one upstream's tools, within bounds, or none."""
+"""Every page of one list of an upstream's, within bounds, or none."""
 
-from collections.abc import Awaitable, Callable
+import re
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from pointsman_contract import rawjson
 from pointsman_contract.rawjson import Malformed
 from pointsman_router.jsonrpc import RpcError
-from pointsman_router.upstream import messages, trouble
+from pointsman_router.upstream import trouble
 from pointsman_router.upstream.limits import Limits
 from pointsman_router.upstream.messages import Result
 
-METHOD = "tools/list"
+# Nobody means a list to stay for longer than a year: what is larger is a mistake, and counts as
+# absent, as does what is no whole number at all.
+_TTL_MAX_MS = 366 * 24 * 3600 * 1000
+_WHOLE = re.compile(rb"0|[1-9][0-9]{0,14}")
+
+
+@dataclass(frozen=True, slots=True)
+class Listable:
+    """Something that upstreams list: how it is asked for, and what it is called."""
+
+    method: str
+    member: str
+    """Of the result."""
+    noun: str
+    """In a sentence."""
+
+
+TOOLS = Listable("tools/list", "tools", "tools")
+PROMPTS = Listable("prompts/list", "prompts", "prompts")
+RESOURCES = Listable("resources/list", "resources", "resources")
+TEMPLATES = Listable("resources/templates/list", "resourceTemplates", "resource templates")
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """A whole list, and how long and for whom it is good."""
+
+    items: tuple[bytes, ...]
+    ttl_ms: int | None = None
+    """The shortest that a page stated, if one did."""
+    private: bool = False
+    """Whether a page said that it is not for everybody."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    tools: list[bytes]
+    items: list[bytes]
     next_cursor: bytes | None
     """As the upstream spelled it; None on the last page, but not where it is empty."""
+    ttl_ms: int | None
+    private: bool
 
 
-async def every(
-    ask: Callable[[bytes], Awaitable[Result | RpcError]], limits: Limits
-) -> tuple[bytes, ...] | RpcError:
-    """Return the tools of all pages, asked for with raw parameters; raises Trouble.
+_Ask = Callable[[Mapping[str, bytes]], Awaitable[Result | RpcError]]
+
+
+async def every(of: Listable, ask: _Ask, limits: Limits) -> Pages | RpcError:
+    """Return what is on all pages, asked for with raw parameters; raises Trouble.
 
     Returns the upstream's error where it does not list at all.
     """
-    tools: list[bytes] = []
+    items: list[bytes] = []
     cursors: set[str] = set()
     cursor: bytes | None = None
+    ttls_ms: list[int] = []
+    private = False
     size = 0
     for _ in range(limits.pages_max):
-        match await _page(ask, cursor):
+        match await _page(of, ask, cursor):
             case RpcError() as error:
                 return error
             case page:
-                tools += page.tools
-        size += sum(map(len, page.tools))
-        if len(tools) > limits.tools_max:
-            raise trouble.list_too_large(f"has more than {limits.tools_max} tools")
+                items += page.items
+        ttls_ms += [] if page.ttl_ms is None else [page.ttl_ms]
+        private = private or page.private
+        size += sum(map(len, page.items))
+        if len(items) > limits.tools_max:
+            raise trouble.list_too_large(of.noun, f"has more than {limits.tools_max} {of.noun}")
         if size > limits.list_max_bytes:
-            raise trouble.list_too_large(f"is larger than {limits.list_max_bytes} bytes")
+            raise trouble.list_too_large(of.noun, f"is larger than {limits.list_max_bytes} bytes")
         if (cursor := page.next_cursor) is None:
-            return tuple(tools)
+            return Pages(tuple(items), min(ttls_ms, default=None), private)
         if (spelled := rawjson.string(cursor)) in cursors:
-            raise trouble.cursor_loop()
+            raise trouble.cursor_loop(of.noun)
         cursors.add(spelled)
-    raise trouble.list_too_large(f"has more than {limits.pages_max} pages")
+    raise trouble.list_too_large(of.noun, f"has more than {limits.pages_max} pages")
 
 
-async def _page(
-    ask: Callable[[bytes], Awaitable[Result | RpcError]], cursor: bytes | None
-) -> _Page | RpcError:
-    match await ask(messages.list_params(cursor)):
+async def _page(of: Listable, ask: _Ask, cursor: bytes | None) -> _Page | RpcError:
+    match await ask({} if cursor is None else {"cursor": cursor}):
         case RpcError(code, message) if cursor is not None:
-            raise trouble.rpc_error(METHOD, code, message)
+            raise trouble.rpc_error(of.method, code, message)
         case RpcError() as error:
             return error
         case Result(raw):
             try:
-                return _cut(raw)
+                return _cut(of, raw)
             except Malformed:
-                raise trouble.violation("its list of tools is none") from None
+                raise trouble.violation(f"its list of {of.noun} is none") from None
 
 
-def _cut(raw: bytes) -> _Page:
+def _cut(of: Listable, raw: bytes) -> _Page:
     members = rawjson.members(raw)
-    tools = rawjson.items(members.get("tools", b"null"))
-    cursor = members.get("nextCursor", b"null")
+    items = rawjson.items(members.get(of.member, b"null"))
+    cursor: bytes | None = members.get("nextCursor", b"null")
     if cursor == b"null":
-        return _Page(tools, None)
-    rawjson.string(cursor)
-    return _Page(tools, cursor)
+        cursor = None
+    if cursor is not None:
+        rawjson.string(cursor)
+    return _Page(
+        items,
+        cursor,
+        _ttl_ms(members.get("ttlMs", b"null")),
+        members.get("cacheScope") == b'"private"',
+    )
+
+
+def _ttl_ms(raw: bytes) -> int | None:
+    if not _WHOLE.fullmatch(raw) or int(raw) > _TTL_MAX_MS:
+        return None
+    return int(raw)

@@ -1,16 +1,16 @@
 """Which connection a request to an upstream gets, and what became of its sending."""
 
 import asyncio
-import select
-import weakref
-from contextvars import ContextVar
+import contextlib
 from dataclasses import dataclass
 
-import aiohttp
-from aiohttp.client_proto import ResponseHandler
-
+from pointsman_router.upstream import trouble
+from pointsman_router.upstream.connection import NEVER, Connection, State
 from pointsman_router.upstream.dial import Dialler
 from pointsman_router.upstream.limits import Limits
+
+# Deadlines lie seconds ahead: looking for them more often would only cost.
+_LOOK_S = 0.05
 
 
 @dataclass(slots=True)
@@ -25,61 +25,107 @@ class Attempt:
         return self.transport is not None
 
 
-ATTEMPT: ContextVar[Attempt] = ContextVar("attempt")
-"""The sending that asks for a connection: the client in between hands nothing through."""
+class Pool:
+    """The connections to one address; the newest idle one serves first. Needs a running loop.
 
+    Calls are bounded before they come here: the pool never makes one wait for another.
+    """
 
-class Pool(aiohttp.BaseConnector):
-    """A pool that dials by our rules and looks at an idle connection before it is used again."""
-
-    def __init__(self, dialler: Dialler, limits: Limits) -> None:
-        # Calls are bounded before they come here; the pool itself must never make one wait.
-        super().__init__(limit=0, keepalive_timeout=limits.keepalive_s)
+    def __init__(
+        self, dialler: Dialler, limits: Limits, *, host: str, port: int, secure: bool
+    ) -> None:
         self._dialler = dialler
-        self._used: weakref.WeakSet[ResponseHandler] = weakref.WeakSet()
+        self._limits = limits
+        self._host = host
+        self._port = port
+        self._secure = secure
+        self._loop = asyncio.get_running_loop()
+        self._all: set[Connection] = set()
+        self._idle: list[Connection] = []
+        self._is_closed = False
+        self._emptied = asyncio.Event()
+        self._look: asyncio.TimerHandle | None = None
+        self._look_at_s = NEVER
 
     @property
     def open_connections(self) -> int:
         """How many connections are open, idle ones included."""
-        return sum(protocol.is_connected() for protocol in self._used)
+        return sum(one.state is not State.ENDED for one in self._all)
 
-    async def connect(
-        self,
-        req: aiohttp.ClientRequest,
-        traces: list[aiohttp.tracing.Trace],
-        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - named by aiohttp
-    ) -> aiohttp.connector.Connection:
-        """Return a connection that nothing has come over yet; raises Trouble."""
-        while True:
-            connection = await super().connect(req, traces, timeout)
-            protocol = connection.protocol
-            if protocol is not None and (protocol not in self._used or _is_quiet(protocol)):
-                break
-            connection.close()
-        self._used.add(protocol)
-        ATTEMPT.get().transport = connection.transport
+    @property
+    def may_drain(self) -> bool:
+        """Whether the end of one more stream may be waited for."""
+        return sum(one.state is State.DRAINED for one in self._all) < self._limits.drains_max
+
+    def idle(self) -> Connection | None:
+        """Return a connection that is open and silent, if there is one."""
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.is_quiet():
+                return connection
+            connection.abort()
+        return None
+
+    async def dial(self) -> Connection:
+        """Return a new connection; raises Trouble, and then no byte of a request left."""
+        connection = await self._dialler.dial(
+            self._host,
+            self._port,
+            secure=self._secure,
+            protocol=lambda: Connection(self, self._limits),
+        )
+        # What is readable here already may be TLS's own.
+        if connection.state is State.ENDED or connection.transport.is_closing():
+            connection.abort()
+            raise trouble.lost().unsent()
+        # Not before: uvloop tells a protocol nothing of its end where dialling was cancelled.
+        self._all.add(connection)
+        if self._is_closed:
+            connection.abort()
+            raise trouble.closed()
         return connection
 
-    async def _create_connection(
-        self,
-        req: aiohttp.ClientRequest,
-        traces: list[aiohttp.tracing.Trace],
-        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - named by aiohttp
-    ) -> ResponseHandler:
-        key = req.connection_key
-        return await self._dialler.dial(
-            req.url.raw_host or "",
-            key.port or (443 if key.is_ssl else 80),
-            secure=key.is_ssl,
-            protocol=self._factory,
-        )
+    async def close(self) -> None:
+        """Close every connection, and wait until they are."""
+        self._is_closed = True
+        if self._look is not None:
+            self._look.cancel()
+        for connection in self._all:
+            connection.abort()
+        while self._all:
+            self._emptied.clear()
+            await self._emptied.wait()
 
+    def kept(self, connection: Connection) -> None:
+        """Have a connection serve again."""
+        if self._is_closed:
+            connection.abort()
+        else:
+            self._idle.append(connection)
 
-def _is_quiet(protocol: ResponseHandler) -> bool:
-    """Say whether an idle connection has received nothing: neither an answer nor its end."""
-    transport = protocol.transport
-    if transport is None or transport.is_closing() or protocol.should_close:
-        return False
-    poll = select.poll()
-    poll.register(transport.get_extra_info("socket").fileno(), select.POLLIN)
-    return not poll.poll(0)
+    def ended(self, connection: Connection) -> None:
+        """Forget a connection that is gone."""
+        self._all.discard(connection)
+        with contextlib.suppress(ValueError):
+            self._idle.remove(connection)
+        if not self._all:
+            self._emptied.set()
+
+    def expect(self, due_s: float) -> None:
+        """Look for what is overdue no earlier than then: one timer serves all connections."""
+        if due_s < self._look_at_s and not self._is_closed:
+            if self._look is not None:
+                self._look.cancel()
+            self._look_at_s = due_s
+            self._look = self._loop.call_at(due_s, self._end_overdue)
+
+    def _end_overdue(self) -> None:
+        self._look, self._look_at_s = None, NEVER
+        now_s = self._loop.time()
+        for connection in tuple(self._all):
+            if connection.due_s <= now_s:
+                connection.due_s = NEVER
+                connection.overdue()
+        next_s = min((one.due_s for one in self._all), default=NEVER)
+        if next_s < NEVER:
+            self.expect(max(next_s, now_s + _LOOK_S))

@@ -2,66 +2,53 @@
 
 import asyncio
 import random
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 
+import msgspec
+
 from pointsman_contract.rawjson import Malformed
-from pointsman_contract.report import ServerInfo
-from pointsman_router.eras import Revision
 from pointsman_router.jsonrpc import RpcError
-from pointsman_router.upstream import messages, trouble
+from pointsman_router.upstream import era, messages, trouble
+from pointsman_router.upstream.era import Modern, Session, Terms
 from pointsman_router.upstream.exchange import Answer, Wire
 from pointsman_router.upstream.head import EVENT_STREAM, JSON
 from pointsman_router.upstream.limits import KIB, Limits
-from pointsman_router.upstream.messages import Response, Result
+from pointsman_router.upstream.messages import Notification, Response, Result
 from pointsman_router.upstream.pool import Attempt
 from pointsman_router.upstream.sse import Parser, TooLong
 from pointsman_router.upstream.trouble import Trouble
 
 # What is larger is read beside the loop, so that no other call waits for it.
 _LOOP_MAX_BYTES = 256 * KIB
-# How servers word that they do not know a session, with the codes they give it.
-_SESSION_CODES = frozenset([-32000, -32600])
-_SESSION_WORDS = ("session", "not initialized")
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
-    """What was agreed with an upstream."""
-
-    id: str | None
-    revision: Revision
-    offers_tools: bool
-    server_info: ServerInfo | None = None
-
-    @property
-    def headers(self) -> Mapping[str, str]:
-        """What every later request says."""
-        named = {"MCP-Protocol-Version": self.revision.value}
-        return named if self.id is None else named | {"Mcp-Session-Id": self.id}
+Hearing = Callable[[Notification], Awaitable[None]]
+"""Who is told what an upstream says before its answer; awaiting it is back-pressure."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(msgspec.Struct, frozen=True):
     """A request that is to be sent, and how much patience it deserves."""
 
     method: str
     params: bytes
+    headers: Mapping[str, str]
     max_bytes: int
     first_byte_s: float | None = None
     harmless: bool = False
     """It has no effect upstream: it may be sent again after its connection was lost."""
     room: asyncio.Semaphore | None = None
     """What large answers have to share."""
+    hearing: Hearing | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(msgspec.Struct, frozen=True):
     """The answer, and the session that the upstream names with it."""
 
     outcome: Result | RpcError
     session_id: str | None
+    status: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +62,20 @@ class Rpc:
     def __init__(self, wire: Wire, limits: Limits) -> None:
         self._wire = wire
         self._limits = limits
+        self._ids = messages.Ids()
         self._replies: set[asyncio.Task[None]] = set()
+        self._farewells: set[asyncio.Task[None]] = set()
 
-    async def ask(self, ask: Ask, session: Session | None, attempt: Attempt) -> Answered | Lost:
-        """Send a request and return its answer; raises Trouble.
+    async def ask(self, ask: Ask, terms: Terms | None, attempt: Attempt) -> Answered | Lost:
+        """Send a request in these terms, or in none yet, and return its answer; raises Trouble.
 
         It is sent once, except where nothing of it can have left, or where it is harmless and
-        only its connection failed.
+        only its connection failed. Cancelled, it tells a legacy upstream that nobody waits.
         """
         left = self._limits.retries
         while True:
             try:
-                return await self._once(ask, session, attempt)
+                return await self._once(ask, terms, attempt)
             except Trouble as met:
                 if not met.fleeting or left <= 0 or (attempt.sent and not ask.harmless):
                     raise
@@ -109,17 +98,38 @@ class Rpc:
             if not await answer.body(self._limits.drain_max_bytes):
                 answer.trust()
 
-    async def close(self) -> None:
-        """Give up what is still being answered."""
-        for task in self._replies:
-            task.cancel()
-        await asyncio.gather(*self._replies, return_exceptions=True)
+    def answer(self, request: messages.Request, session: Session | None) -> None:
+        """Answer the upstream's own request beside the call: it may be what the call waits for.
 
-    async def _once(self, ask: Ask, session: Session | None, attempt: Attempt) -> Answered | Lost:
-        id_ = messages.new_id()
+        Raises Trouble where it asks too much.
+        """
+        if len(self._replies) >= self._limits.replies_max:
+            raise trouble.violation("it asks more than it waits to be told")
+        self._send_beside(messages.reply(request), session, self._replies)
+
+    async def close(self) -> None:
+        """Give up what is still being told beside the calls."""
+        beside = self._replies | self._farewells
+        for task in beside:
+            task.cancel()
+        await asyncio.gather(*beside, return_exceptions=True)
+
+    async def _once(self, ask: Ask, terms: Terms | None, attempt: Attempt) -> Answered | Lost:
+        id_ = self._ids.draw()
+        try:
+            return await self._exchange(id_, ask, terms, attempt)
+        except asyncio.CancelledError:
+            # Closing the stream says it to a modern upstream, and nothing to a legacy one.
+            if attempt.sent and isinstance(terms, Session):
+                self._call_off(id_, terms)
+            raise
+
+    async def _exchange(
+        self, id_: str, ask: Ask, terms: Terms | None, attempt: Attempt
+    ) -> Answered | Lost:
         async with self._wire.post(
             messages.request(id_, ask.method, ask.params),
-            session.headers if session else {},
+            ask.headers,
             attempt,
             first_byte_s=ask.first_byte_s,
             room=ask.room,
@@ -127,26 +137,27 @@ class Rpc:
             head = answer.head
             outcome: Result | RpcError
             if head.status != HTTPStatus.OK:
-                refusal = await self._refusal(answer, session)
+                refusal = await self._refusal(answer, terms)
                 if isinstance(refusal, Lost):
                     return refusal
                 outcome = refusal
             else:
                 if not head.readable:
-                    raise trouble.violation("its answer is coded, or not in UTF-8")
-                response = await self._response(answer, ask, session)
+                    raise trouble.senseless("its answer is coded, or not in UTF-8")
+                response = await self._response(answer, ask, terms)
                 if not response.answers(id_):
-                    raise trouble.violation("its answer belongs to another request")
+                    raise trouble.senseless("its answer belongs to another request")
                 outcome = response.outcome
             answer.trust()
-            return Answered(outcome, head.session_id)
+            return Answered(outcome, head.session_id, head.status)
 
-    async def _refusal(self, answer: Answer, session: Session | None) -> RpcError | Lost:
+    async def _refusal(self, answer: Answer, terms: Terms | None) -> RpcError | Lost:
         """Read an answer whose status says no: an error in it belongs to its exchange."""
         number = answer.head.status
         if _is_success(number):
-            raise trouble.violation(f"it answers a request with HTTP {number}")
+            raise trouble.senseless(f"it answers a request with HTTP {number}")
         said_no = trouble.status(number, answer.head.retry_after_ms)
+        session = terms if isinstance(terms, Session) else None
         if number == HTTPStatus.NOT_FOUND and session and session.id:
             return Lost()
         if not _may_carry_error(number) or answer.head.media_type != JSON:
@@ -157,21 +168,21 @@ class Rpc:
             raise said_no from None
         match message:
             case Response(_, RpcError() as error):
-                return Lost() if session and _is_about_session(number, error) else error
+                return Lost() if session and era.is_about_session(number, error) else error
             case _:
                 raise said_no
 
-    async def _response(self, answer: Answer, ask: Ask, session: Session | None) -> Response:
+    async def _response(self, answer: Answer, ask: Ask, terms: Terms | None) -> Response:
         if answer.head.media_type == EVENT_STREAM:
-            return await self._from_stream(answer, ask, session)
+            return await self._from_stream(answer, ask, terms)
         if answer.head.media_type != JSON:
-            raise trouble.violation("its answer is neither JSON nor an event stream")
+            raise trouble.senseless("its answer is neither JSON nor an event stream")
         message = await self._read(await answer.body(ask.max_bytes))
         if not isinstance(message, Response):
-            raise trouble.violation("its answer is no JSON-RPC response")
+            raise trouble.senseless("its answer is no JSON-RPC response")
         return message
 
-    async def _from_stream(self, answer: Answer, ask: Ask, session: Session | None) -> Response:
+    async def _from_stream(self, answer: Answer, ask: Ask, terms: Terms | None) -> Response:
         parser = Parser(
             line_max_bytes=min(self._limits.line_max_bytes, ask.max_bytes),
             event_max_bytes=min(self._limits.event_max_bytes, ask.max_bytes),
@@ -192,9 +203,12 @@ class Rpc:
                         case Response() as response:
                             return response
                         case messages.Request() as request:
-                            self._answer(request, session)
-                        case messages.Notification():
-                            pass
+                            if isinstance(terms, Modern):
+                                raise trouble.violation("it asks on the stream of an answer")
+                            self.answer(request, terms)
+                        case Notification() as said:
+                            if ask.hearing is not None:
+                                await ask.hearing(said)
         except TooLong as exc:
             raise trouble.too_large(exc.limit_bytes) from None
         raise trouble.violation("its event stream ended without the answer")
@@ -205,28 +219,29 @@ class Rpc:
                 return await asyncio.to_thread(messages.read, data)
             return messages.read(data)
         except Malformed:
-            raise trouble.violation("its answer is no JSON-RPC message") from None
+            raise trouble.senseless("its answer is no JSON-RPC message") from None
 
-    def _answer(self, request: messages.Request, session: Session | None) -> None:
-        """Answer the upstream's own request beside the call: it may be what the call waits for."""
-        if len(self._replies) >= self._limits.replies_max:
-            raise trouble.violation("it asks more than it waits to be told")
-        task = asyncio.create_task(self._reply(request, session))
-        self._replies.add(task)
-        task.add_done_callback(self._replies.discard)
+    def _call_off(self, id_: str, session: Session) -> None:
+        if len(self._farewells) < self._limits.replies_max:
+            self._send_beside(messages.cancelled(id_), session, self._farewells)
 
-    async def _reply(self, request: messages.Request, session: Session | None) -> None:
+    def _send_beside(
+        self, message: bytes, session: Session | None, tasks: set[asyncio.Task[None]]
+    ) -> None:
+        task = asyncio.create_task(self._deliver(message, session))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+
+    async def _deliver(self, message: bytes, session: Session | None) -> None:
         try:
             async with (
                 asyncio.timeout(self._limits.reply_s),
-                self._wire.post(
-                    messages.reply(request), session.headers if session else {}, Attempt()
-                ) as answer,
+                self._wire.post(message, session.headers if session else {}, Attempt()) as answer,
             ):
                 if not await answer.body(self._limits.drain_max_bytes):
                     answer.trust()
         except (Trouble, TimeoutError):
-            pass  # the upstream waits for its answer or gives up; the call's deadline bounds both
+            pass  # whom it was for waits or gives up by itself
 
 
 def _is_success(status: int) -> bool:
@@ -241,13 +256,4 @@ def _may_carry_error(status: int) -> bool:
         HTTPStatus.PROXY_AUTHENTICATION_REQUIRED,
         HTTPStatus.REQUEST_TIMEOUT,
         HTTPStatus.TOO_MANY_REQUESTS,
-    )
-
-
-def _is_about_session(status: int, error: RpcError) -> bool:
-    said = error.message.lower()
-    return (
-        status == HTTPStatus.BAD_REQUEST
-        and error.code in _SESSION_CODES
-        and any(word in said for word in _SESSION_WORDS)
     )

@@ -1,41 +1,38 @@
-"""How a session with an upstream is opened: once for all who need it, anew when it is lost."""
+"""The terms in force with one upstream: found once for all, and anew when an answer says so."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from http import HTTPStatus
+from collections.abc import Callable
 
-from pointsman_contract import rawjson
-from pointsman_contract.rawjson import Malformed
-from pointsman_contract.report import ServerInfo, printable
-from pointsman_router import eras
-from pointsman_router.failures import Executed
+from pointsman_contract.meta import Protocol
 from pointsman_router.jsonrpc import RpcError
-from pointsman_router.upstream import messages, trouble
-from pointsman_router.upstream.limits import Limits
+from pointsman_router.upstream import era, trouble
+from pointsman_router.upstream.era import Modern, Session, Terms
 from pointsman_router.upstream.messages import Result
+from pointsman_router.upstream.opening import Opener
 from pointsman_router.upstream.pool import Attempt
-from pointsman_router.upstream.rpc import Ask, Lost, Rpc, Session
+from pointsman_router.upstream.rpc import Answered, Ask, Lost, Rpc
 from pointsman_router.upstream.trouble import Trouble
 
-_SESSION_ID_MAX_LENGTH = 1024
-"""Longer ids would not fit a header line beside their name at common limits."""
 
+class Standing:
+    """The terms in force; whoever finds them lost shares the next ones with all others."""
 
-class Sessions:
-    """The session in force; whoever finds it lost shares the next one with all others."""
-
-    def __init__(self, open_one: Callable[[], Awaitable[Session]]) -> None:
-        self._open_one = open_one
-        self._current: Session | None = None
-        self._opening: asyncio.Task[Session] | None = None
+    def __init__(self, rpc: Rpc, opener: Opener, *, protocol: Protocol, revise_s: float) -> None:
+        self._rpc = rpc
+        self._opener = opener
+        self._may_change_era = protocol is Protocol.AUTO
+        self._revise_s = revise_s
+        self._revise_at_s = 0.0
+        self._current: Terms | None = None
+        self._opening: asyncio.Task[Terms] | None = None
 
     @property
-    def current(self) -> Session | None:
-        """The session, if one is open."""
+    def current(self) -> Terms | None:
+        """The terms, if any are in force."""
         return self._current
 
-    async def get(self) -> Session:
-        """Return the session, opened now if need be; raises Trouble about nothing sent yet."""
+    async def get(self) -> Terms:
+        """Return the terms, found now if need be; raises Trouble about nothing sent yet."""
         if self._current is not None:
             return self._current
         if self._opening is None:
@@ -47,100 +44,73 @@ class Sessions:
             # One error for each who waits: an exception carries the trace of its raiser.
             raise met.unsent() from None
 
-    def forget(self, session: Session) -> None:
-        """Take note that the upstream does not know `session`, unless it was replaced already."""
-        if self._current is session:
-            self._current = None
+    async def ask(
+        self, build: Callable[[Terms], Ask], attempt: Attempt
+    ) -> tuple[Result | RpcError, bool]:
+        """Return the answer, and whether the terms were renewed for it; raises Trouble.
 
-    async def close(self) -> Session | None:
-        """Give up opening; return the session that is left to be ended."""
+        A request goes out a second time only where its answer says that it was not taken: the
+        session is unknown, or it was refused for its era, and the upstream's is another one now.
+        """
+        terms = self._current or await self.get()
+        try:
+            answered = await self._rpc.ask(build(terms), terms, attempt)
+        except Trouble as met:
+            if self._may_change_era and era.is_doubtful(terms, met):
+                self._replace(terms, None)
+            raise
+        if isinstance(answered, Answered) and not self._is_refused(terms, answered):
+            return answered.outcome, False
+        self._replace(terms, None)
+        attempt.transport = None
+        new = await self.get()
+        if isinstance(answered, Answered) and type(new) is type(terms):
+            return answered.outcome, True
+        match await self._rpc.ask(build(new), new, attempt):
+            case Answered(outcome):
+                return outcome, True
+            case Lost():
+                raise trouble.session_lost()
+
+    async def revise(self) -> None:
+        """Ask an upstream of the legacy era now and then whether it has moved on.
+
+        Its session works on, and hides that.
+        """
+        terms = self._current
+        now_s = asyncio.get_running_loop().time()
+        if not self._may_change_era or not isinstance(terms, Session) or now_s < self._revise_at_s:
+            return
+        self._revise_at_s = now_s + self._revise_s
+        if isinstance(found := await self._opener.probe(), Modern):
+            self._replace(terms, found)
+
+    async def close(self) -> Terms | None:
+        """Give up opening; return the terms that are left to be ended."""
         if self._opening is not None:
             self._opening.cancel()
             await asyncio.wait([self._opening])
         left, self._current = self._current, None
         return left
 
-    async def _open(self) -> Session:
+    def _is_refused(self, terms: Terms, answered: Answered) -> bool:
+        return self._may_change_era and era.is_refused(terms, answered.status, answered.outcome)
+
+    def _replace(self, old: Terms, new: Terms | None) -> None:
+        """Put other terms, or none, in the place of those, unless that was done already."""
+        if self._current is old:
+            self._current = new
+
+    async def _open(self) -> Terms:
         try:
-            self._current = await self._open_one()
+            self._current = await self._opener.open()
+            self._revise_at_s = asyncio.get_running_loop().time() + self._revise_s
             return self._current
         finally:
             self._opening = None
 
 
-async def negotiate(rpc: Rpc, limits: Limits, version: str) -> Session:
-    """Open a session in the newest legacy revision that both sides speak; raises Trouble."""
-    try:
-        async with asyncio.timeout(limits.opening_s):
-            session = await _initialize(rpc, limits, version)
-            await rpc.tell("notifications/initialized", session)
-            return session
-    except TimeoutError:
-        raise trouble.late(limits.opening_s, Executed.NO) from None
-
-
-async def _initialize(rpc: Rpc, limits: Limits, version: str) -> Session:
-    ask = Ask(
-        "initialize",
-        messages.initialize_params(eras.LEGACY_NEWEST, version),
-        max_bytes=limits.page_max_bytes,
-        first_byte_s=limits.first_byte_s,
-        harmless=True,
-    )
-    try:
-        answered = await rpc.ask(ask, None, Attempt())
-    except Trouble as met:
-        raise _other_transport() if met.status == HTTPStatus.METHOD_NOT_ALLOWED else met from None
-    if isinstance(answered, Lost):
-        raise trouble.session_lost()
-    match answered.outcome:
-        case RpcError(messages.UNSUPPORTED_VERSION):
-            raise trouble.unsupported("the upstream speaks no revision that opens with initialize")
-        case RpcError(code, message):
-            raise trouble.rpc_error("initialize", code, message)
-        case Result(raw):
-            try:
-                return _agreed(rawjson.members(raw), answered.session_id)
-            except Malformed:
-                raise trouble.violation("its answer to initialize is incomplete") from None
-
-
-def _agreed(result: dict[str, bytes], session_id: str | None) -> Session:
-    stated = rawjson.string(result.get("protocolVersion", b"null"))
-    revision = eras.legacy_named(stated)
-    if revision is None:
-        raise trouble.unsupported(
-            f"the upstream answers initialize with protocol version {printable(stated, 32)},"
-            " which is not spoken here"
-        )
-    if session_id is not None and not _is_session_id(session_id):
-        raise trouble.violation("its session id is not visible ASCII")
-    capabilities = rawjson.members(result.get("capabilities", b"{}"))
-    return Session(session_id, revision, "tools" in capabilities, _info(result.get("serverInfo")))
-
-
-def _is_session_id(text: str) -> bool:
-    return 0 < len(text) <= _SESSION_ID_MAX_LENGTH and all("!" <= one <= "~" for one in text)
-
-
-def _info(raw: bytes | None) -> ServerInfo | None:
-    """Return what an upstream calls itself; it may be wrong without any harm."""
-    try:
-        said = rawjson.members(raw or b"{}")
-        name, version = rawjson.string(said["name"]), rawjson.string(said["version"])
-    except (Malformed, KeyError):
-        return None
-    return ServerInfo(name=printable(name), version=printable(version))
-
-
-def _other_transport() -> Trouble:
-    return trouble.unsupported(
-        "the upstream takes no POST at the path in url (HTTP 405): it may speak only HTTP+SSE"
-        " of 2024-11-05, which is not served"
-    )
-
-
-def _look_at(opening: asyncio.Task[Session]) -> None:
+def _look_at(opening: asyncio.Task[Terms]) -> None:
     """Retrieve what opening came to, in case that nobody waits any more."""
     if not opening.cancelled():
         opening.exception()

@@ -29,6 +29,7 @@ class Trouble(Exception):
         fleeting: bool = False,
         busy: bool = False,
         too_large: bool = False,
+        senseless: bool = False,
     ) -> None:
         super().__init__(message)
         self.reason = reason
@@ -44,18 +45,28 @@ class Trouble(Exception):
         """The upstream was not asked, since as many calls as it gets are in flight."""
         self.too_large = too_large
         """One answer was over its bound."""
+        self.senseless = senseless
+        """A whole answer came, and is none in any revision."""
 
     def unsent(self) -> "Trouble":
         """Return the same trouble, met before the request that matters was sent."""
+        return self._but(self.message, Executed.NO)
+
+    def advising(self, advice: str) -> "Trouble":
+        """Return the same trouble, and what may be done about it."""
+        return self._but(f"{self.message}; {advice}", self.executed)
+
+    def _but(self, message: str, executed: Executed) -> "Trouble":
         return Trouble(
             self.reason,
-            self.message,
-            executed=Executed.NO,
+            message,
+            executed=executed,
             retry_after_ms=self.retry_after_ms,
             status=self.status,
             fleeting=self.fleeting,
             busy=self.busy,
             too_large=self.too_large,
+            senseless=self.senseless,
         )
 
 
@@ -77,6 +88,20 @@ def no_connection(limit_s: float) -> Trouble:
     return _unreachable(
         f"the host in url took no connection within {limit_s:g} s:"
         " check the port, and network policies on the way"
+    )
+
+
+def no_proxy(*, fleeting: bool) -> Trouble:
+    """No connection to the egress proxy."""
+    return _unreachable("the egress proxy takes no connection", fleeting=fleeting)
+
+
+def no_tunnel(number: int | None) -> Trouble:
+    """An egress proxy that does not connect, with the status that says so."""
+    said = "does not answer" if number is None else f"answers HTTP {number}"
+    return _unreachable(
+        f"the egress proxy {said}: check the host and port in url,"
+        " or exempt the host from the proxy"
     )
 
 
@@ -119,6 +144,15 @@ def stalled(limit_s: float) -> Trouble:
 def violation(what: str) -> Trouble:
     """An answer that the protocol does not allow; `what` names the upstream's mistake."""
     return Trouble(ServerReason.PROTOCOL_VIOLATION, f"the upstream breaks the protocol: {what}")
+
+
+def senseless(what: str) -> Trouble:
+    """A violation by an answer that was there as a whole."""
+    return Trouble(
+        ServerReason.PROTOCOL_VIOLATION,
+        f"the upstream breaks the protocol: {what}",
+        senseless=True,
+    )
 
 
 def unsupported(what: str) -> Trouble:
@@ -178,19 +212,19 @@ def too_large(limit_bytes: int) -> Trouble:
     )
 
 
-def list_too_large(what: str) -> Trouble:
-    """A list over a bound; `what` names the bound."""
+def list_too_large(of: str, what: str) -> Trouble:
+    """A list of tools, or the like, over a bound; `what` names the bound."""
     return Trouble(
         ServerReason.LIST_TOO_LARGE,
-        f"the upstream's list of tools {what}",
+        f"the upstream's list of {of} {what}",
     )
 
 
-def cursor_loop() -> Trouble:
+def cursor_loop(of: str) -> Trouble:
     """A list without an end."""
     return Trouble(
         ServerReason.CURSOR_LOOP,
-        "the upstream's list of tools never ends: a cursor came twice",
+        f"the upstream's list of {of} never ends: a cursor came twice",
     )
 
 

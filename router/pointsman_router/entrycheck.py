@@ -1,0 +1,190 @@
+"""Whether the description of a prompt, resource or template would cost a client its whole list."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import TypeAlias
+
+from pydantic_core import Url
+
+from pointsman_contract import rawjson
+from pointsman_router import uritemplate
+
+_JSON: TypeAlias = "bool | float | str | list[_JSON] | dict[str, _JSON] | None"
+
+# As long as the address of an upstream may be.
+URI_MAX_LENGTH = 2048
+
+
+class Kind(StrEnum):
+    """What is listed beside tools."""
+
+    PROMPT = "prompt"
+    RESOURCE = "resource"
+    TEMPLATE = "template"
+
+
+# The member by which each is known.
+KNOWN_BY = {Kind.PROMPT: "name", Kind.RESOURCE: "uri", Kind.TEMPLATE: "uriTemplate"}
+
+# Optional members that clients type without null: present with a value, or not present.
+_OPTIONAL = {
+    Kind.PROMPT: frozenset(["title", "description", "arguments", "icons", "_meta"]),
+    Kind.RESOURCE: frozenset(
+        ["title", "description", "mimeType", "size", "annotations", "icons", "_meta"]
+    ),
+    Kind.TEMPLATE: frozenset(["title", "description", "mimeType", "annotations", "icons", "_meta"]),
+}
+# What is looked into for more of them.
+_NESTED = ("annotations", "arguments", "icons")
+_ROLES = frozenset(["assistant", "user"])
+_THEMES = frozenset(["dark", "light"])
+# As the TypeScript clients demand it; the others take any text.
+_TIME = re.compile(
+    r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)",
+    re.ASCII,
+)
+
+
+class _Wrong(ValueError):
+    """What is wrong with a description, and where."""
+
+
+def normalised(kind: Kind, members: Mapping[str, bytes]) -> dict[str, bytes]:
+    """Return the members without `null` where the protocol types one as optional."""
+    kept = {
+        name: value
+        for name, value in members.items()
+        if not (name in _OPTIONAL[kind] and value == b"null")
+    }
+    for name in _NESTED:
+        if name in kept and name in _OPTIONAL[kind] and b"null" in kept[name]:
+            kept[name] = _without_null(kept[name])
+    return kept
+
+
+def problem(kind: Kind, members: Mapping[str, bytes]) -> str | None:
+    """Return what is wrong with the entry that these members describe, or None.
+
+    The text names the member; it repeats nothing that the upstream wrote.
+    """
+    judged = _OPTIONAL[kind] | {"name"}
+    try:
+        values = {name: _value(members[name]) for name in judged & members.keys()}
+        _check_texts(values)
+        _check_icons(values.get("icons", []))
+        _check_arguments(values.get("arguments", []))
+        _check_annotations(values.get("annotations", {}))
+        size = values.get("size", 0.0)
+        # An infinity is a number that no reader can hold.
+        if not isinstance(size, float) or not size.is_integer():
+            raise _Wrong("size must be a whole number")
+    except _Wrong as wrong:
+        return str(wrong)
+    except (ValueError, RecursionError):
+        return "the description is no JSON"
+    return None
+
+
+def address_problem(kind: Kind, address: str) -> str | None:
+    """Return what is wrong with a `uri` or a `uriTemplate`, or None; a prompt has neither."""
+    match kind:
+        case Kind.PROMPT:
+            return None
+        case Kind.TEMPLATE:
+            try:
+                uritemplate.parse(address)
+            except uritemplate.InvalidTemplate as invalid:
+                return f"uriTemplate {invalid}"
+            return None
+        case Kind.RESOURCE:
+            if len(address) > URI_MAX_LENGTH:
+                return f"uri must hold at most {URI_MAX_LENGTH} characters"
+            return "uri must be an absolute URI" if as_url(address) is None else None
+
+
+def as_url(uri: str) -> str | None:
+    """Return how clients of the older Python SDK spell `uri`; None where they refuse the list."""
+    try:
+        return str(Url(uri))
+    except ValueError:
+        return None
+
+
+def _value(raw: bytes) -> _JSON:
+    # The standard library refuses whole numbers of many digits.
+    value: _JSON = json.loads(raw, parse_int=float)
+    return value
+
+
+def _without_null(raw: bytes) -> bytes:
+    try:
+        if rawjson.kind(raw) == "[":
+            return b"[" + b",".join(_without_null(item) for item in rawjson.items(raw)) + b"]"
+        if rawjson.kind(raw) == "{":
+            return rawjson.assemble(pair for pair in rawjson.pairs(raw) if pair[1] != b"null")
+    except rawjson.Malformed:
+        pass
+    return raw
+
+
+def _check_texts(values: Mapping[str, _JSON]) -> None:
+    if not isinstance(values.get("name"), str):
+        raise _Wrong("name must be a string")
+    _demand_strings(values, ("title", "description", "mimeType"), "")
+    if not isinstance(values.get("_meta", {}), dict):
+        raise _Wrong("_meta must be an object")
+
+
+def _check_icons(icons: _JSON) -> None:
+    for icon in _objects(icons, "icons"):
+        if not isinstance(icon.get("src"), str):
+            raise _Wrong("each of icons must have a src")
+        _demand_strings(icon, ("mimeType",), "icons.")
+        sizes = icon.get("sizes", [])
+        if not isinstance(sizes, list) or not all(isinstance(size, str) for size in sizes):
+            raise _Wrong("icons.sizes must be a list of strings")
+        theme = icon.get("theme", "dark")
+        if not isinstance(theme, str) or theme not in _THEMES:
+            raise _Wrong("icons.theme must be dark or light")
+
+
+def _check_arguments(arguments: _JSON) -> None:
+    for argument in _objects(arguments, "arguments"):
+        if not isinstance(argument.get("name"), str):
+            raise _Wrong("each of arguments must have a name")
+        _demand_strings(argument, ("title", "description"), "arguments.")
+        if not isinstance(argument.get("required", True), bool):
+            raise _Wrong("arguments.required must be true or false")
+
+
+def _check_annotations(annotations: _JSON) -> None:
+    if not isinstance(annotations, dict):
+        raise _Wrong("annotations must be an object")
+    audience = annotations.get("audience", [])
+    if not isinstance(audience, list) or not all(
+        isinstance(role, str) and role in _ROLES for role in audience
+    ):
+        raise _Wrong("annotations.audience must be a list of user or assistant")
+    priority = annotations.get("priority", 0.0)
+    if not isinstance(priority, float) or not 0 <= priority <= 1:
+        raise _Wrong("annotations.priority must be a number from 0 to 1")
+    modified = annotations.get("lastModified", "1970-01-01T00:00Z")
+    if not isinstance(modified, str) or not _TIME.fullmatch(modified):
+        raise _Wrong("annotations.lastModified must be a time with its offset (ISO 8601)")
+
+
+def _objects(value: _JSON, where: str) -> Iterable[dict[str, _JSON]]:
+    if not isinstance(value, list):
+        raise _Wrong(f"{where} must be a list")
+    for item in value:
+        if not isinstance(item, dict):
+            raise _Wrong(f"{where} must be a list of objects")
+        yield item
+
+
+def _demand_strings(values: Mapping[str, _JSON], names: Iterable[str], where: str) -> None:
+    for name in names:
+        if not isinstance(values.get(name, ""), str):
+            raise _Wrong(f"{where}{name} must be a string")

@@ -1,0 +1,217 @@
+"""What an agent of some revision is told of an upstream's result, and of what came before it."""
+
+import re
+
+from pointsman_contract import rawjson
+from pointsman_router import metakeys
+from pointsman_router.eras import Revision
+from pointsman_router.eras.removals import UNKNOWN, Unknown
+from pointsman_router.upstream.asking import PROGRESS, Notice
+
+_COMPLETE = b'"complete"'
+_NULL = b"null"
+_WHOLE = re.compile(rb"0|[1-9][0-9]{0,14}")
+_SCOPES = frozenset([b'"public"', b'"private"'])
+# In a short result a look for each word is cheaper than cutting it up; in a long one it is not.
+_SHORT_BYTES = 4096
+_JUDGED = ("_meta", "content", "resultType", "structuredContent")
+
+
+class CannotBeTold(ValueError):
+    """A result that means nothing to an agent of this revision; the message says why."""
+
+
+def result(raw: bytes, revision: Revision, *, is_plain: bool, server_info: bytes) -> bytes:
+    """Return an upstream's result as an agent of `revision` may see it.
+
+    `is_plain`: its structure is an object. Raises Malformed where `raw` is no object with unique
+    members, CannotBeTold where the agent could not make anything of it.
+    """
+    if not raw.startswith(b"{"):
+        raise rawjson.Malformed("not an object")
+    is_modern = revision is Revision.MODERN
+    if len(raw) <= _SHORT_BYTES and _needs_nothing(raw, is_modern=is_modern):
+        return _complete(raw, server_info) if is_modern else raw
+    pairs = _pairs(raw)
+    if is_modern:
+        return _modern(pairs, server_info)
+    told = _legacy(pairs, UNKNOWN[revision], is_plain=is_plain)
+    return raw if told == pairs else rawjson.assemble(told)
+
+
+def cacheable(raw: bytes) -> bytes:
+    """Return what was read, for how long and for whom it may be kept stated as it has to be.
+
+    Of what says nothing sensible nobody may keep anything.
+    """
+    members = rawjson.members(raw)
+    if members.get("resultType", _NULL) not in (_COMPLETE, _NULL):
+        return raw
+    ttl_ms, scope = members.get("ttlMs", b""), members.get("cacheScope", b"")
+    if _WHOLE.fullmatch(ttl_ms) and scope in _SCOPES:
+        return raw
+    return rawjson.assemble(members | {"ttlMs": b"0", "cacheScope": b'"private"'})
+
+
+def prompt(raw: bytes, revision: Revision) -> bytes:
+    """Return a prompt without the kinds of content that an agent of `revision` does not know."""
+    unknown = UNKNOWN[revision]
+    if not (unknown.links or unknown.block) or b"resource_link" not in raw:
+        return raw
+    members = rawjson.members(raw)
+    try:
+        messages = rawjson.items(members.get("messages", _NULL))
+        told = [_message(message, unknown) for message in messages]
+    except rawjson.Malformed:
+        return raw
+    return rawjson.assemble(members | {"messages": b"[" + b",".join(told) + b"]"})
+
+
+def notice(said: Notice, revision: Revision, token: bytes | None) -> bytes | None:
+    """Return the notification that an agent gets; None where it cannot know what it is about.
+
+    `token` is its own name for the call, in the JSON type in which it came.
+    """
+    params = dict(said.params)
+    if "_meta" in params:
+        kept = _kept(_meta(params.pop("_meta")), UNKNOWN[revision])
+        params |= {"_meta": rawjson.assemble(kept)} if kept else {}
+    if said.method == PROGRESS:
+        if token is None:
+            return None
+        params = {metakeys.PROGRESS_TOKEN: token} | params
+    return (
+        b'{"jsonrpc":"2.0","method":'
+        + rawjson.quote(said.method)
+        + b',"params":'
+        + rawjson.assemble(params)
+        + b"}"
+    )
+
+
+def _needs_nothing(raw: bytes, *, is_modern: bool) -> bool:
+    """Say whether a result holds no word that anything depends on; an escape may spell any."""
+    if b"_meta" in raw or b"resultType" in raw or b"\\u" in raw:
+        return False
+    return is_modern or not (
+        b"structuredContent" in raw
+        or b"resource_link" in raw
+        or b"ttlMs" in raw
+        or b"cacheScope" in raw
+    )
+
+
+def _complete(raw: bytes, server_info: bytes) -> bytes:
+    rest = raw[1:].lstrip(b" \t\r\n")
+    comma = b"" if rest == b"}" else b","
+    return (
+        b'{"resultType":"complete","_meta":{"io.modelcontextprotocol/serverInfo":'
+        + server_info
+        + b"}"
+        + comma
+        + rest
+    )
+
+
+def _pairs(raw: bytes) -> list[tuple[str, bytes]]:
+    """Return the members of a result; of those that anything depends on none may be there twice."""
+    try:
+        return list(rawjson.members(raw).items())
+    except rawjson.Malformed:
+        pairs = rawjson.pairs(raw)
+        names = [name for name, _ in pairs]
+        if any(names.count(name) > 1 for name in _JUDGED):
+            raise
+        return pairs
+
+
+def _modern(pairs: list[tuple[str, bytes]], server_info: bytes) -> bytes:
+    members = dict(pairs)
+    meta = [
+        pair
+        for pair in _meta(members.get("_meta", _NULL))
+        if pair[0] != metakeys.SERVER_INFO and not metakeys.is_ours(pair[0])
+    ]
+    kind = members.get("resultType", _NULL)
+    return rawjson.assemble(
+        [
+            *((name, value) for name, value in pairs if name not in ("_meta", "resultType")),
+            ("_meta", rawjson.assemble([*meta, (metakeys.SERVER_INFO, server_info)])),
+            ("resultType", _COMPLETE if kind == _NULL else kind),
+        ]
+    )
+
+
+def _legacy(
+    pairs: list[tuple[str, bytes]], unknown: Unknown, *, is_plain: bool
+) -> list[tuple[str, bytes]]:
+    if dict(pairs).get("resultType", _NULL) not in (_COMPLETE, _NULL):
+        raise CannotBeTold(
+            "it asks for input, or answers in a kind, that only newer agents understand"
+        )
+    told: list[tuple[str, bytes]] = []
+    for name, value in pairs:
+        if name in unknown.result:
+            continue
+        match name:
+            case "structuredContent" if not is_plain or rawjson.kind(value) != "{":
+                continue
+            case "_meta":
+                # Some serialisers write null for what is not there; strict agents refuse it.
+                before = _meta(value)
+                after = _kept(before, unknown)
+                if after or value == b"{}":
+                    told.append((name, value if after == before else rawjson.assemble(after)))
+            case "content" if unknown.links or unknown.block:
+                told.append((name, _blocks(value, unknown)))
+            case _:
+                told.append((name, value))
+    return told
+
+
+def _meta(raw: bytes) -> list[tuple[str, bytes]]:
+    return [] if raw == _NULL else rawjson.pairs(raw)
+
+
+def _kept(meta: list[tuple[str, bytes]], unknown: Unknown) -> list[tuple[str, bytes]]:
+    return [
+        (key, value)
+        for key, value in meta
+        if not metakeys.is_ours(key) and not (unknown.reserved_meta and metakeys.is_reserved(key))
+    ]
+
+
+def _blocks(raw: bytes, unknown: Unknown) -> bytes:
+    """Return content without what an agent does not know; what is no list of blocks stays."""
+    if b"resource_link" not in raw and b"\\u" not in raw:
+        return raw
+    try:
+        blocks = rawjson.items(raw)
+    except rawjson.Malformed:
+        return raw
+    known = [_block(block, unknown) for block in blocks]
+    return raw if known == blocks else b"[" + b",".join(known) + b"]"
+
+
+def _message(raw: bytes, unknown: Unknown) -> bytes:
+    members = dict(rawjson.pairs(raw))
+    if "content" not in members:
+        return raw
+    return rawjson.assemble(members | {"content": _block(members["content"], unknown)})
+
+
+def _block(raw: bytes, unknown: Unknown) -> bytes:
+    try:
+        pairs = rawjson.pairs(raw)
+        members = dict(pairs)
+        if rawjson.string(members.get("type", _NULL)) != "resource_link":
+            return raw
+    except rawjson.Malformed:
+        return raw
+    if unknown.links:
+        text = {"type": b'"text"', "text": members.get("uri", b'""')}
+        return rawjson.assemble(
+            text | {name: members[name] for name in ("annotations",) if name in members}
+        )
+    kept = [pair for pair in pairs if pair[0] not in unknown.block]
+    return raw if len(kept) == len(pairs) else rawjson.assemble(kept)

@@ -1,0 +1,181 @@
+"""What each revision's agents are told of a result: the table, row by row."""
+
+import json
+
+import pytest
+from hypothesis import given
+
+from bench import spelled
+from bench.spelled import Whole
+from pointsman_contract import rawjson
+from pointsman_router import translation
+from pointsman_router.eras import LEGACY, Revision
+from pointsman_router.upstream.asking import Notice
+
+INFO = b'{"name":"pointsman","version":"1"}'
+OLD, JUNE, NOVEMBER, MODERN = (
+    Revision.V2025_03_26,
+    Revision.V2025_06_18,
+    Revision.V2025_11_25,
+    Revision.MODERN,
+)
+LINK = b'{"type":"resource_link","uri":"file:///a","name":"a","icons":[],"annotations":{"p":1.0}}'
+
+
+def told(raw: bytes, revision: Revision, *, is_plain: bool = True) -> bytes:
+    return translation.result(raw, revision, is_plain=is_plain, server_info=INFO)
+
+
+@pytest.mark.parametrize(
+    ("raw", "expected"),
+    [
+        pytest.param(
+            b'{"content":[],"resultType":"complete","ttlMs":5,"cacheScope":"public"}',
+            dict.fromkeys(LEGACY, b'{"content":[]}'),
+            id="what every legacy revision lacks",
+        ),
+        pytest.param(
+            b'{"content":[],"_meta":{"io.modelcontextprotocol/serverInfo":{},"a.example/x":1.0}}',
+            dict.fromkeys(LEGACY, b'{"content":[],"_meta":{"a.example/x":1.0}}'),
+            id="the protocol's own keys",
+        ),
+        pytest.param(
+            b'{"content":[],"_meta":{"io.modelcontextprotocol/serverInfo":{}}}',
+            dict.fromkeys(LEGACY, b'{"content":[]}'),
+            id="nothing is left of _meta",
+        ),
+        pytest.param(
+            b'{"content":[],"structuredContent":{"n":1.0}}',
+            {
+                OLD: b'{"content":[]}',
+                JUNE: b'{"content":[],"structuredContent":{"n":1.0}}',
+                NOVEMBER: b'{"content":[],"structuredContent":{"n":1.0}}',
+            },
+            id="structure",
+        ),
+        pytest.param(
+            b'{"content":[],"structuredContent":[1.0]}',
+            dict.fromkeys(LEGACY, b'{"content":[]}'),
+            id="structure that is no object",
+        ),
+        pytest.param(
+            b'{"content":[' + LINK + b',{"type":"text","text":"icons"}]}',
+            {
+                OLD: b'{"content":[{"type":"text","text":"file:///a","annotations":{"p":1.0}},'
+                b'{"type":"text","text":"icons"}]}',
+                JUNE: b'{"content":[{"type":"resource_link","uri":"file:///a","name":"a",'
+                b'"annotations":{"p":1.0}},{"type":"text","text":"icons"}]}',
+                NOVEMBER: b'{"content":[' + LINK + b',{"type":"text","text":"icons"}]}',
+            },
+            id="a link",
+        ),
+        pytest.param(
+            rb'{"content":[{"type":"resource\u005flink","uri":"file:///a"}]}',
+            {OLD: b'{"content":[{"type":"text","text":"file:///a"}]}'},
+            id="a link that escapes hide",
+        ),
+        pytest.param(
+            rb'{"content":[],"result\u0054ype":"complete"}',
+            dict.fromkeys(LEGACY, b'{"content":[]}'),
+            id="a member that escapes hide",
+        ),
+        pytest.param(
+            b'{"content":5,"structuredContent":{}}',
+            {OLD: b'{"content":5}'},
+            id="content that is none",
+        ),
+    ],
+)
+@pytest.mark.parametrize("size", ["short", "long"])
+def test_what_a_revision_cannot_know_is_removed_and_all_else_stays(
+    raw: bytes, expected: dict[Revision, bytes], size: str
+) -> None:
+    padding = b',"x":"' + b"y" * 10_000 + b'"' if size == "long" else b""
+    for revision, left in expected.items():
+        assert told(raw[:-1] + padding + b"}", revision) == left[:-1] + padding + b"}"
+
+
+@pytest.mark.parametrize("revision", sorted(LEGACY))
+def test_structure_of_a_schema_that_is_not_shown_is_not_shown(revision: Revision) -> None:
+    raw = b'{"content":[],"structuredContent":{"n":1}}'
+
+    assert told(raw, revision, is_plain=False) == b'{"content":[]}'
+    assert b"structuredContent" in told(raw, MODERN, is_plain=False)
+
+
+@pytest.mark.parametrize("kind", ["input_required", "of_tomorrow"])
+def test_a_result_that_only_newer_agents_understand_is_not_passed_off_as_one(kind: str) -> None:
+    raw = b'{"resultType":"%b","inputRequests":{"a":{}},"requestState":"s"}' % kind.encode()
+
+    for revision in LEGACY:
+        with pytest.raises(translation.CannotBeTold):
+            told(raw, revision)
+    modern = rawjson.members(told(raw, MODERN))
+    assert modern.items() >= rawjson.members(raw).items()
+
+
+@pytest.mark.parametrize(
+    "raw", [b"{}", b'{"content":[]}', b'{ "content" : [ ] }', b'{"content":[],"_meta":null}']
+)
+def test_a_modern_result_is_whole_whatever_its_upstream_left_out(raw: bytes) -> None:
+    members = json.loads(told(raw, MODERN))
+
+    assert members["resultType"] == "complete"
+    assert members["_meta"] == {"io.modelcontextprotocol/serverInfo": json.loads(INFO)}
+
+
+def test_nobody_but_the_router_says_who_the_server_is() -> None:
+    raw = (
+        b'{"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"up"},"pointsman.dev/x":1,'
+        b'"v":1.0},"content":[]}'
+    )
+    meta = rawjson.members(rawjson.members(told(raw, MODERN))["_meta"])
+
+    assert meta == {"io.modelcontextprotocol/serverInfo": INFO, "v": b"1.0"}
+
+
+@given(spelled.objects(with_half_pairs=True))
+def test_a_result_stays_byte_for_byte_where_nothing_is_removed(whole: Whole) -> None:
+    raw = rawjson.assemble({"content": whole.data.strip(), "isError": b"true"})
+
+    assert told(raw, NOVEMBER) == raw
+    assert rawjson.members(told(raw, MODERN))["content"] == whole.data.strip()
+
+
+@pytest.mark.parametrize("raw", [b"[]", b"5", b'"{}"', b'{"_meta":{},"_meta":{}}', b'{"_meta":5}'])
+@pytest.mark.parametrize("revision", [NOVEMBER, MODERN])
+def test_a_result_that_is_none_is_malformed(raw: bytes, revision: Revision) -> None:
+    with pytest.raises(rawjson.Malformed):
+        told(raw, revision)
+
+
+# --- what comes before a result
+
+
+@pytest.mark.parametrize("token", [b"7", b'"7"', rb'"\u00fc"', b"0"])
+def test_progress_carries_the_agents_token_as_it_spelled_it(token: bytes) -> None:
+    said = Notice("notifications/progress", {"progress": b"1.0", "total": b"1e400"})
+
+    assert translation.notice(said, MODERN, token) == (
+        b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":'
+        + token
+        + b',"progress":1.0,"total":1e400}}'
+    )
+
+
+def test_progress_of_a_call_that_asked_for_none_is_not_told() -> None:
+    assert translation.notice(Notice("notifications/progress", {}), MODERN, None) is None
+
+
+@pytest.mark.parametrize("revision", [OLD, MODERN])
+def test_a_log_message_loses_only_what_is_not_for_the_agent(revision: Revision) -> None:
+    meta = b'{"io.modelcontextprotocol/x":1,"pointsman.dev/x":1,"v":1.0}'
+    said = Notice("notifications/message", {"level": b'"info"', "data": b"-0", "_meta": meta})
+
+    params = rawjson.members(
+        rawjson.members(translation.notice(said, revision, None) or b"")["params"]
+    )
+
+    kept = {"v": b"1.0"} | ({"io.modelcontextprotocol/x": b"1"} if revision is MODERN else {})
+    assert params["data"] == b"-0"
+    assert rawjson.members(params["_meta"]) == kept

@@ -1,0 +1,134 @@
+"""What is exposed beside tools is listed with them, and nothing else is asked for."""
+
+from typing import Any
+
+import pytest
+
+from bench.behaviours import errs, in_turn, responds, results_in
+from bench.legacy_server import LegacyServer, tool
+from bench.links import linked
+from bench.modern_server import MODERN, ModernServer
+from bench.raw_upstream import Behaviour, RawUpstream
+from pointsman_contract.meta import Exposed, Protocol
+from pointsman_router.offer import Listing
+from pointsman_router.upstream import Trouble
+
+EVERYTHING = tuple(Exposed)
+ASK, OTHER, PAGE, ROW = ({"name": name} for name in ("ask", "other", "page", "row"))
+ALL = ("tools", "prompts", "resources")
+
+
+def legacy(*capabilities: str, **on: Behaviour) -> LegacyServer:
+    declared: Any = {name: {} for name in capabilities}
+    welcome = {"protocolVersion": "2025-11-25", "capabilities": declared}
+    on = {name.replace("__", "/"): behaviour for name, behaviour in on.items()}
+    return LegacyServer(
+        [tool("add")],
+        sessions=False,
+        on={
+            "initialize": results_in(welcome),
+            "prompts/list": in_turn(
+                results_in({"prompts": [ASK], "nextCursor": "1"}), results_in({"prompts": [OTHER]})
+            ),
+            "resources/list": results_in({"resources": [PAGE]}),
+            "resources/templates/list": results_in({"resourceTemplates": [ROW]}),
+            **on,
+        },
+    )
+
+
+async def listed(
+    server: LegacyServer | ModernServer,
+    *exposes: Exposed,
+    protocol: Protocol = Protocol.LEGACY,
+) -> tuple[Listing, set[str]]:
+    async with (
+        RawUpstream(server) as upstream,
+        linked(upstream.url(), exposes=exposes, protocol=protocol) as link,
+    ):
+        listing = await link.list()
+        asked = {one.rpc_method for one in upstream.received if one.rpc_method.endswith("/list")}
+    return listing, asked
+
+
+def count(listing: Listing) -> tuple[int, int, int, int]:
+    return (
+        len(listing.tools),
+        len(listing.prompts),
+        len(listing.resources),
+        len(listing.templates),
+    )
+
+
+async def test_everything_that_is_exposed_is_listed_page_after_page() -> None:
+    listing, _ = await listed(legacy(*ALL), *EVERYTHING)
+
+    assert count(listing) == (1, 2, 1, 1)
+    assert listing.prompts == (b'{"name": "ask"}', b'{"name": "other"}')
+
+
+@pytest.mark.parametrize(
+    ("exposes", "asked"),
+    [
+        pytest.param([Exposed.TOOLS], {"tools/list"}, id="tools"),
+        pytest.param([Exposed.PROMPTS], {"prompts/list"}, id="prompts"),
+        pytest.param(
+            [Exposed.RESOURCES], {"resources/list", "resources/templates/list"}, id="resources"
+        ),
+    ],
+)
+async def test_nothing_is_asked_for_that_is_not_exposed(
+    exposes: list[Exposed], asked: set[str]
+) -> None:
+    _, found = await listed(legacy(*ALL), *exposes)
+
+    assert found == asked
+
+
+async def test_nothing_is_asked_for_that_a_server_does_not_declare() -> None:
+    listing, asked = await listed(legacy("tools"), *EVERYTHING)
+
+    assert count(listing) == (1, 0, 0, 0)
+    assert asked == {"tools/list"}
+
+
+async def test_a_list_that_a_server_does_not_know_is_empty() -> None:
+    without = legacy(*ALL, resources__templates__list=errs(-32601, "Method not found"))
+
+    listing, _ = await listed(without, *EVERYTHING)
+
+    assert count(listing) == (1, 2, 1, 0)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        pytest.param(errs(-32603, "no"), id="an error"),
+        pytest.param(responds(500), id="HTTP 500"),
+        pytest.param(results_in({"prompts": {}}), id="no list"),
+        pytest.param(results_in({"prompts": [], "nextCursor": "x"}), id="pages without end"),
+    ],
+)
+async def test_a_list_that_breaks_off_leaves_nothing_half_known(broken: Behaviour) -> None:
+    with pytest.raises(Trouble):
+        await listed(legacy(*ALL, prompts__list=broken), *EVERYTHING)
+
+
+async def test_a_modern_server_is_asked_in_its_own_era() -> None:
+    discovered = {
+        "supportedVersions": [MODERN],
+        "capabilities": {"prompts": {}},
+        "resultType": "complete",
+    }
+    result = {"prompts": [ASK], "ttlMs": 5, "cacheScope": "private"}
+    server = ModernServer(
+        on={"server/discover": results_in(discovered), "prompts/list": results_in(result)}
+    )
+
+    listing, asked = await listed(
+        server, Exposed.PROMPTS, Exposed.RESOURCES, protocol=Protocol.MODERN
+    )
+
+    assert count(listing) == (0, 1, 0, 0)
+    assert (listing.ttl_ms, listing.private) == (5, True)
+    assert asked == {"prompts/list"}
