@@ -25,6 +25,9 @@ KNOWN_FEATURES: frozenset[str] = frozenset([EXPOSE])
 
 # Where null says the same as an absent field.
 _NULLABLE = frozenset(["namespace", "uid", "generation", "url", "allowedTools", "prefix"])
+_IDENTITY = frozenset(
+    ["schemaVersion", "name", "namespace", "uid", "generation", "prefix", "requires"]
+)
 _UNPUBLISHED = frozenset(["issuer", "bearer_from_env"])
 
 
@@ -140,10 +143,19 @@ def load(data: bytes, *, folder: str) -> Meta:
             given["prefix"] = names.prefix_from(name)
         except names.NoPrefix:
             raise InvalidMeta("name: holds no letter or digit to make a prefix from") from None
+    if _needs_newer(given.get("requires")):
+        # What the rest means is for a newer reader to say; this one only has to know who it is.
+        given = {key: value for key, value in given.items() if key in _IDENTITY}
     try:
         return Meta.model_validate(given, by_alias=True, by_name=False)
     except ValidationError as exc:
         raise InvalidMeta(_complaint(exc)) from None
+
+
+def _needs_newer(requires: object) -> bool:
+    return isinstance(requires, list) and any(
+        isinstance(name, str) and name not in KNOWN_FEATURES for name in requires
+    )
 
 
 def dump(meta: Meta) -> bytes:

@@ -197,7 +197,7 @@ class Connection(RequestHandler):
 
     def close_if_idle(self) -> None:
         """Close the connection unless a request is on it."""
-        if not self._request_in_progress:
+        if not (self._request_in_progress or self._messages):
             self.force_close()
 
     def cut(self) -> None:

@@ -78,13 +78,13 @@ class Belief:
 def listed(belief: Belief, offer: Offer, now_s: float, rhythm: Rhythm) -> Belief:
     """Return what is believed once the upstream listed `offer`."""
     known = belief.finding.offer
-    if offer.is_empty and known is not None and not known.is_empty:
+    if known is not None and offer.lacks_a_list_of(known):
         apart = not belief.empties or now_s - belief.empty_at_s >= rhythm.confirm_s
         empties = belief.empties + apart
         if empties < _EMPTY_BELIEVED:
             doubted = Skip(
                 ServerReason.NO_TOOLS,
-                "the upstream suddenly lists no tools; its last ones stay until that is confirmed",
+                "the upstream suddenly lists nothing; its last list stays until that is confirmed",
             )
             return replace(
                 belief,

@@ -123,7 +123,8 @@ def became(catalogue: Catalogue, name: str, server: str | None = None) -> str | 
     server's calls say so on a replica that never listed it, too, for every tool that it names.
     """
     if server is not None:
-        meta = catalogue.exposures[server].server.meta
+        exposure = catalogue.exposures.get(server)
+        meta = exposure.server.meta if exposure else None
         if meta is None:
             return None
         name = names.dotted(meta.prefix, name)

@@ -242,7 +242,8 @@ def shown(catalogue: Catalogue, view: View) -> Sequence[Line]:
 def _routes(catalogue: Catalogue, view: View) -> Mapping[str, Route]:
     if view.server is None:
         return catalogue.routes
-    return catalogue.exposures[view.server].bare
+    exposure = catalogue.exposures.get(view.server)
+    return exposure.bare if exposure else {}
 
 
 def _echo(arguments: bytes) -> Echoed | Refusal:

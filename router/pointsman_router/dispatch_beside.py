@@ -58,7 +58,7 @@ def list_prompts(
     lines: Sequence[listing.Line] = ()
     if server is None:
         lines = catalogue.beside.prompt_table.lines[form]
-    elif shown := catalogue.exposures[server].beside:
+    elif (exposure := catalogue.exposures.get(server)) and (shown := exposure.beside):
         lines = shown.prompt_holding.lines
     try:
         page = listing.cut(
@@ -149,14 +149,16 @@ def complete(
 def _prompts(catalogue: Catalogue, server: str | None) -> Mapping[str, prompts.Route]:
     if server is None:
         return catalogue.beside.prompt_table.routes
-    shown = catalogue.exposures[server].beside
+    exposure = catalogue.exposures.get(server)
+    shown = exposure.beside if exposure else None
     return shown.prompt_holding.bare if shown else {}
 
 
 def _table(catalogue: Catalogue, server: str | None) -> Table | None:
     if server is None:
         return catalogue.beside.resource_table
-    shown = catalogue.exposures[server].beside
+    exposure = catalogue.exposures.get(server)
+    shown = exposure.beside if exposure else None
     return shown.own_resources if shown else None
 
 

@@ -107,7 +107,8 @@ def judge(server: Server, finding: Finding, before: Exposure | None, max_length:
         skip = server.skip or _PENDING
         said = _said(skip, server.fault)
         if server.meta is None or skip.reason is not ServerReason.SUSPENDED:
-            return Exposure(server, finding, State.SKIPPED, *said)
+            claimed = _still_claimed(server.meta, before) if server.meta else None
+            return Exposure(server, finding, State.SKIPPED, *said, beside=claimed)
         return Exposure(
             server,
             finding,
@@ -118,8 +119,21 @@ def judge(server: Server, finding: Finding, before: Exposure | None, max_length:
         )
     if finding.offer is None:
         state = State.SKIPPED if finding.trouble else State.PENDING
-        return Exposure(server, finding, state, *_said(finding.trouble or _PENDING, server.fault))
+        return Exposure(
+            server,
+            finding,
+            state,
+            *_said(finding.trouble or _PENDING, server.fault),
+            beside=_still_claimed(server.meta, before),
+        )
     return _offered(server, server.meta, finding, finding.offer, max_length)
+
+
+def _still_claimed(meta: Meta, before: Exposure | None) -> beside.Shown | None:
+    """Return the URIs that were a server's and lead to nobody else until it is listed anew."""
+    if before and before.beside and meta.exposes(Exposed.RESOURCES):
+        return beside.withheld(before.beside)
+    return None
 
 
 def _offered(

@@ -119,7 +119,7 @@ class Forwarding:
                     wrong = failures.violation(server, "its result is not a JSON object")
                     return self._failed(wrong, forward, asker)
             case RpcError() as error:
-                if error.code == Code.HEADER_MISMATCH:
+                if error.code == Code.HEADER_MISMATCH and error.untaken:
                     return NotTaken(error)
                 if not forward.calls_tool:
                     return errors.relayed(server, error, forward.call.method, asker)
@@ -142,7 +142,10 @@ def _listener(forward: Forward, asker: Asker, outlet: Outlet) -> Listener | None
         return None
 
     async def hear(notice: Notice) -> None:
-        told = translation.notice(notice, asker.revision, forward.token)
+        try:
+            told = translation.notice(notice, asker.revision, forward.token)
+        except rawjson.Malformed:
+            return  # what cannot be read is about nothing
         if told is not None:
             await outlet.say(told)
 

@@ -80,7 +80,11 @@ def meaning(admitted: Admitted, headers: CIMultiDictProxy[str]) -> Meaning:
 
 def trace(headers: CIMultiDictProxy[str]) -> tuple[tuple[str, str], ...]:
     """Return the headers by which an agent traces its requests."""
-    return tuple((name, headers[name]) for name in _TRACE_HEADERS if name in headers)
+    return tuple(
+        (name, headers[name])
+        for name in _TRACE_HEADERS
+        if name in headers and headers[name].isascii()
+    )
 
 
 def spoken(request: web.BaseRequest) -> Spoken:

@@ -71,6 +71,8 @@ class RpcError:
     message: str
     raw: bytes
     """The error object, byte for byte."""
+    untaken: bool = False
+    """Whether its HTTP status says that the request was not taken."""
 
 
 Message = Request | Notification

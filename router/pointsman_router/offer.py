@@ -69,12 +69,18 @@ class Offer:
     resources: Entries = _NO_RESOURCES
     templates: Entries = _NO_TEMPLATES
 
+    def lacks_a_list_of(self, known: "Offer") -> bool:
+        """Say whether one of the lists is empty in which `known` has something."""
+        return any(had and not has for had, has in zip(known.fills, self.fills, strict=True))
+
     @property
-    def is_empty(self) -> bool:
-        """Whether nothing at all is listed."""
+    def fills(self) -> tuple[bool, ...]:
+        """Which of the lists have something in them: tools, prompts, resources, templates."""
         beside = (self.prompts, self.resources, self.templates)
-        listed = any(each.entries or each.skipped for each in beside)
-        return not (self.tools or self.skipped or listed)
+        return (
+            bool(self.tools or self.skipped),
+            *(bool(each.entries or each.skipped) for each in beside),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -160,6 +160,7 @@ class Outlet:
 
         `closes`: it may not, whatever the agent would like.
         """
+        self._may_stream = False
         if self.is_stream:
             self._put(httpbytes.event(response.body), last=True)
             return self._spoken.keeps and self._spoken.takes_chunks and not closes

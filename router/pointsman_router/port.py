@@ -83,7 +83,11 @@ async def listen(
 
 async def expect(request: web.BaseRequest) -> None:
     """Tell an agent that waits for leave to send its body that it has it (RFC 9110, 10.1.1)."""
-    if request.headers.get("Expect", "").lower() == "100-continue" and request.transport:
+    if (
+        request.version >= (1, 1)
+        and request.headers.get("Expect", "").lower() == "100-continue"
+        and request.transport
+    ):
         request.transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
 

@@ -168,7 +168,21 @@ class Relay:
         in_batch: bool,
     ) -> Response:
         """Decide a call anew that its upstream did not take: what it was built from is old."""
-        renewed = structs.replace(visit, catalogue=await self._renewed(forward.route.server))
+        if in_batch:
+            newest = await self._renewed(forward.route.server)
+        else:
+            is_modern = asker.revision is Revision.MODERN
+            streams = is_modern or visit.accepted.names_stream
+            visit.outlet.begin(streams=streams, leaving_cancels=is_modern)
+            try:
+                newest = await self._renewed(forward.route.server)
+            except asyncio.CancelledError:
+                if not visit.outlet.is_given_up:
+                    raise
+                return respond.refused(refusals.draining(), asker.id)
+            finally:
+                visit.outlet.settle()
+        renewed = structs.replace(visit, catalogue=newest)
         match self._decide(request, asker.revision, renewed):
             case Refusal() as refusal:
                 return _refused(refusal, request)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pointsman_contract import meta, names
-from pointsman_contract.meta import Exposed, InvalidMeta, Meta, Protocol
+from pointsman_contract.meta import EXPOSE, Exposed, InvalidMeta, Meta, Protocol
 
 GOLDEN = Path(__file__).parent / "golden"
 _ERAS = "'Auto', 'Legacy' or 'Modern'"
@@ -284,6 +284,22 @@ def test_what_costs_the_server_alone_does_not_make_the_file_invalid(
     assert getattr(load(document(**members)), field) == value
 
 
+@pytest.mark.parametrize(
+    "members",
+    [
+        pytest.param({"expose": ["Dreams"]}, id="a kind that is to come"),
+        pytest.param({"protocol": "Postmodern"}, id="an era that is to come"),
+        pytest.param({"allowedTools": [{"name": "x"}]}, id="another form of a list"),
+        pytest.param({"timeoutSeconds": 900}, id="a bound that was raised"),
+    ],
+)
+def test_what_needs_a_newer_reader_is_not_judged_by_this_one(members: dict[str, object]) -> None:
+    found = load(document(requires=["from-the-future"], **members))
+
+    assert found.requires == ("from-the-future",)
+    assert found.allowed_tools == ()
+
+
 PREFIXES = st.from_regex(names.PREFIX_PATTERN, fullmatch=True).filter(names.is_prefix)
 TOOLS = st.text(min_size=1, max_size=128).filter(
     lambda tool: all(
@@ -303,7 +319,7 @@ METAS = st.builds(
     expose=st.sets(st.sampled_from(Exposed), min_size=1).map(lambda kinds: tuple(sorted(kinds))),
     timeout_seconds=st.integers(1, 300),
     suspend=st.booleans(),
-    requires=st.lists(st.text(max_size=5), max_size=2).map(tuple),
+    requires=st.sampled_from([(), (EXPOSE,)]),
 )
 
 

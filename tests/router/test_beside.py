@@ -125,6 +125,24 @@ def test_a_suspended_servers_uris_lead_to_nobody_else() -> None:
         assert resources.find(table, "test://b") == Route("tools/other", "test://b", 60.0)
 
 
+@pytest.mark.parametrize("then", ["pending", "unreachable", "contested"])
+def test_a_servers_uris_lead_to_nobody_else_until_it_is_listed_anew(then: str) -> None:
+    taker = Known(OTHER, found("x", templates=["test://{any}"]))
+    before = built(Known(GITHUB, WHOLE), taker)
+    trouble = skip(ServerReason.UNREACHABLE) if then == "unreachable" else None
+    known = Known(GITHUB, Finding(None, trouble))
+    if then == "contested":
+        known = Known(replace(GITHUB, skip=skip(ServerReason.PREFIX_CONFLICT)))
+
+    made = built(known, taker, previous=before)
+    again = built(Known(GITHUB, WHOLE), taker, previous=made)
+
+    assert resources.find(made.beside.resource_table, "test://a") == Suspended("tools/github")
+    assert resources.find(again.beside.resource_table, "test://a") == Route(
+        "tools/github", "test://a", 60.0
+    )
+
+
 def test_a_resource_that_an_allowed_tool_names_may_be_read_though_no_list_shows_it() -> None:
     named = definition("app", _meta={"ui": {"resourceUri": "ui://app"}})
 

@@ -19,7 +19,7 @@ HEADED = definition("headed", inputSchema={"type": "object", "properties": {"reg
 LISTS = definition("lists", outputSchema={"type": "array"})
 GITHUB = server("tools/github")
 CATALOGUE = built(Known(GITHUB, found("search", HEADED, LISTS)))
-MISMATCH = RpcError(-32020, "mismatch", b'{"code":-32020,"message":"mismatch"}')
+MISMATCH = RpcError(-32020, "mismatch", b'{"code":-32020,"message":"mismatch"}', untaken=True)
 ASKS = b'{"resultType":"input_required","inputRequests":{"a":{"n":1.0}},"requestState":"s"}'
 
 
@@ -48,6 +48,12 @@ async def modern(
         "Mcp_Name": name,
     }
     return await port.post(rpc("tools/call", json.dumps(params)), "/mcp", **(sent | headers))
+
+
+async def modern_at(port: McpPort, path: str, name: str) -> Answer:
+    params = {"name": name, "arguments": {}, "_meta": {VERSION: MODERN, CAPABILITIES: {}}}
+    headers = {"MCP_Protocol_Version": MODERN, "Mcp_Method": "tools/call", "Mcp_Name": name}
+    return await port.post(rpc("tools/call", json.dumps(params)), path, **headers)
 
 
 async def legacy(
@@ -199,10 +205,28 @@ async def test_a_call_that_is_not_taken_twice_is_not_sent_again() -> None:
     assert "-32020" in text(answer)
 
 
+async def test_a_call_that_may_have_been_taken_is_never_sent_again_whatever_its_error() -> None:
+    taken = RpcError(MISMATCH.code, MISMATCH.message, MISMATCH.raw)
+    async with bridging(answers(taken, OK)) as (port, link):
+        answer = await modern(port)
+
+    assert len(link.calls) == 1
+    assert answer.document["result"]["isError"] is True
+
+
 async def test_a_tool_that_is_gone_from_the_new_list_is_unknown() -> None:
     async with bridging(answers(MISMATCH)) as (port, link):
         port.on_renewal = lambda: port.catalogues.put(built(Known(GITHUB, found("other"))))
         answer = await legacy(port)
+
+    assert answer.verdict == (200, -32602)
+    assert len(link.calls) == 1
+
+
+async def test_a_server_that_is_gone_from_the_new_list_has_no_tools() -> None:
+    async with bridging(answers(MISMATCH)) as (port, link):
+        port.on_renewal = lambda: port.catalogues.put(built())
+        answer = await modern_at(port, "/mcp/servers/tools/github", "search")
 
     assert answer.verdict == (200, -32602)
     assert len(link.calls) == 1

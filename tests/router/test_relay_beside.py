@@ -357,7 +357,7 @@ async def test_an_error_that_is_too_large_to_pass_on_is_named() -> None:
 
 
 async def test_a_request_that_is_refused_for_its_headers_is_asked_once_more() -> None:
-    wrong = RpcError(-32020, "mismatch", b'{"code":-32020,"message":"mismatch"}')
+    wrong = RpcError(-32020, "mismatch", b'{"code":-32020,"message":"mismatch"}', untaken=True)
     async with serving(answers(wrong, PROMPT)) as (port, _):
         told = await ask(port, MODERN, "prompts/get", name="github.ask")
     async with serving(answers(wrong)) as (port, link):

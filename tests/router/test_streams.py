@@ -17,7 +17,7 @@ from pointsman_contract.report import ServerReason
 from pointsman_router.failures import Executed
 from pointsman_router.outlet import Pace
 from pointsman_router.respond import Outcome
-from pointsman_router.upstream import Call, Result, RpcError, Trouble
+from pointsman_router.upstream import Call, Notice, Result, RpcError, Trouble
 
 LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 HASTY = Pace(silence_s=0.2, stall_s=0.5)
@@ -101,6 +101,17 @@ async def test_progress_makes_a_stream_that_ends_with_the_answer(era: str) -> No
     assert told[2]["result"]["content"] == []
     assert link.calls[0].wants_progress
     assert after.document["result"] == {}
+
+
+async def test_a_notice_that_cannot_be_read_costs_itself() -> None:
+    unreadable = Notice("notifications/progress", {"progress": b"1", "_meta": b"5"})
+    async with calling(tells(unreadable, progress(2))) as (port, _), port.connected() as agent:
+        await agent.send(modern_call(port, progressToken="p"))
+        await agent.begun()
+        told = await messages(agent)
+
+    assert [message.get("params", {}).get("progress") for message in told] == [2, None]
+    assert told[1]["result"]["content"] == []
 
 
 @pytest.mark.parametrize("token", [7, "7", 0, -1, ""])

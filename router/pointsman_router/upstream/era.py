@@ -15,6 +15,7 @@
 | no answer in time, an answer cut short                  |                                    |
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -204,10 +205,12 @@ def _supported(error: bytes) -> Sequence[str]:
         return []
 
 
+# Not a part of a longer name: arguments are called anything.
+_ABOUT_META = re.compile(rb"(?<![A-Za-z0-9_])_meta(?![A-Za-z0-9_])|io\.modelcontextprotocol/")
+
+
 def _is_about_meta(error: RpcError) -> bool:
-    return error.code == INVALID_PARAMS and (
-        b"_meta" in error.raw or b"io.modelcontextprotocol/" in error.raw
-    )
+    return error.code == INVALID_PARAMS and _ABOUT_META.search(error.raw) is not None
 
 
 def _is_about_version(error: RpcError) -> bool:

@@ -201,13 +201,17 @@ class Link:
 
     async def _list(self) -> Listing:
         tools = prompts = resources = templates = _NONE
+        # All of them share one bound: what is read of them is in memory together.
+        left = self._limits.list_max_bytes
         if Exposed.TOOLS in self._exposes:
-            tools = await self._every(pages.TOOLS)
+            tools = await self._every(pages.TOOLS, left)
+            left -= _size(tools)
         if Exposed.PROMPTS in self._exposes:
-            prompts = await self._every(pages.PROMPTS)
+            prompts = await self._every(pages.PROMPTS, left)
+            left -= _size(prompts)
         if Exposed.RESOURCES in self._exposes:
-            resources = await self._every(pages.RESOURCES)
-            templates = await self._every(pages.TEMPLATES)
+            resources = await self._every(pages.RESOURCES, left)
+            templates = await self._every(pages.TEMPLATES, left - _size(resources))
         terms = await self._standing.get()
         if not self._is_closed:
             self._listening.attend(terms)
@@ -223,7 +227,7 @@ class Link:
             templates=templates.items,
         )
 
-    async def _every(self, of: Listable) -> Pages:
+    async def _every(self, of: Listable, max_bytes: int) -> Pages:
         """Return all pages of a list; none of what the upstream does not have."""
         capability = of.method.partition("/")[0]
         if of is not pages.TOOLS and not _may_offer(await self._standing.get(), capability):
@@ -232,7 +236,7 @@ class Link:
         async def page(params: Mapping[str, bytes]) -> Result | RpcError:
             return await self._page(of.method, params)
 
-        listed = await pages.every(of, page, self._limits)
+        listed = await pages.every(of, page, self._limits, max_bytes)
         if isinstance(listed, Pages):
             return listed
         terms = await self._standing.get()
@@ -278,6 +282,10 @@ class Link:
         if met.status == HTTPStatus.TOO_MANY_REQUESTS and met.retry_after_ms:
             until = asyncio.get_running_loop().time() + met.retry_after_ms / 1000
             self._throttled_until = max(self._throttled_until, until)
+
+
+def _size(listed: Pages) -> int:
+    return sum(map(len, listed.items))
 
 
 def _may_offer(terms: Terms, capability: str) -> bool:

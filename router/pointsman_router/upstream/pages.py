@@ -57,11 +57,15 @@ class _Page:
 _Ask = Callable[[Mapping[str, bytes]], Awaitable[Result | RpcError]]
 
 
-async def every(of: Listable, ask: _Ask, limits: Limits) -> Pages | RpcError:
+async def every(
+    of: Listable, ask: _Ask, limits: Limits, max_bytes: int | None = None
+) -> Pages | RpcError:
     """Return what is on all pages, asked for with raw parameters; raises Trouble.
 
-    Returns the upstream's error where it does not list at all.
+    `max_bytes` is what is left of the bound where several lists share it. Returns the upstream's
+    error where it does not list at all.
     """
+    max_bytes = limits.list_max_bytes if max_bytes is None else max_bytes
     items: list[bytes] = []
     cursors: set[str] = set()
     cursor: bytes | None = None
@@ -79,8 +83,8 @@ async def every(of: Listable, ask: _Ask, limits: Limits) -> Pages | RpcError:
         size += sum(map(len, page.items))
         if len(items) > limits.tools_max:
             raise trouble.list_too_large(of.noun, f"has more than {limits.tools_max} {of.noun}")
-        if size > limits.list_max_bytes:
-            raise trouble.list_too_large(of.noun, f"is larger than {limits.list_max_bytes} bytes")
+        if size > max_bytes:
+            raise trouble.list_too_large(of.noun, f"is larger than {max_bytes} bytes")
         if (cursor := page.next_cursor) is None:
             return Pages(tuple(items), min(ttls_ms, default=None), private)
         if (spelled := rawjson.string(cursor)) in cursors:

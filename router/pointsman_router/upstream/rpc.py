@@ -3,7 +3,7 @@
 import asyncio
 import random
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 
 import msgspec
@@ -168,7 +168,9 @@ class Rpc:
             raise said_no from None
         match message:
             case Response(_, RpcError() as error):
-                return Lost() if session and era.is_about_session(number, error) else error
+                if session and session.id and era.is_about_session(number, error):
+                    return Lost()
+                return replace(error, untaken=number == HTTPStatus.BAD_REQUEST)
             case _:
                 raise said_no
 
