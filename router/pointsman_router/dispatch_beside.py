@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from pointsman_contract import rawjson
 from pointsman_router import completion, jsonrpc, listing, outgoing, prompts, refusals, resources
+from pointsman_router.beside import Shown
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.entrycheck import Kind
 from pointsman_router.eras import Revision
@@ -58,7 +59,7 @@ def list_prompts(
     lines: Sequence[listing.Line] = ()
     if server is None:
         lines = catalogue.beside.prompt_table.lines[form]
-    elif (exposure := catalogue.exposures.get(server)) and (shown := exposure.beside):
+    elif shown := _shown(catalogue, server):
         lines = shown.prompt_holding.lines
     try:
         page = listing.cut(
@@ -149,17 +150,20 @@ def complete(
 def _prompts(catalogue: Catalogue, server: str | None) -> Mapping[str, prompts.Route]:
     if server is None:
         return catalogue.beside.prompt_table.routes
-    exposure = catalogue.exposures.get(server)
-    shown = exposure.beside if exposure else None
+    shown = _shown(catalogue, server)
     return shown.prompt_holding.bare if shown else {}
 
 
 def _table(catalogue: Catalogue, server: str | None) -> Table | None:
     if server is None:
         return catalogue.beside.resource_table
-    exposure = catalogue.exposures.get(server)
-    shown = exposure.beside if exposure else None
+    shown = _shown(catalogue, server)
     return shown.own_resources if shown else None
+
+
+def _shown(catalogue: Catalogue, server: str) -> Shown | None:
+    exposure = catalogue.exposures.get(server)
+    return exposure.beside if exposure else None
 
 
 def _template_owner(table: Table | None, text: str) -> Owner | None:

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import msgspec
 from msgspec import structs
@@ -25,6 +26,8 @@ from pointsman_router.subscriptions import Subscriptions
 BATCH_MAX = 50
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 class Visit(msgspec.Struct, frozen=True):
@@ -71,17 +74,10 @@ class Relay:
         if len(batch.elements) > BATCH_MAX:
             return respond.refused(refusals.batch_too_long(BATCH_MAX))
         # One array holds all answers: nothing can be told before the last of them.
-        visit.outlet.begin(streams=False, leaving_cancels=False)
-        try:
-            answers = await asyncio.gather(
-                *(self._element(element, visit) for element in batch.elements)
-            )
-        except asyncio.CancelledError:
-            if not visit.outlet.is_given_up:
-                raise
+        elements = asyncio.gather(*(self._element(element, visit) for element in batch.elements))
+        answers = await _waited(elements, visit.outlet, streams=False, leaving_cancels=False)
+        if answers is None:
             return respond.refused(refusals.draining())
-        finally:
-            visit.outlet.settle()
         bodies = [answer.body for answer in answers if answer.body]
         return Response(200, b"[" + b",".join(bodies) + b"]") if bodies else respond.accepted()
 
@@ -154,9 +150,8 @@ class Relay:
         if visit.trace:
             call = structs.replace(forward.call, trace=visit.trace)
             forward = structs.replace(forward, call=call)
-        streams = asker.revision is Revision.MODERN or visit.accepted.names_stream
         outlet = None if in_batch else visit.outlet
-        return await self._forwarding.carry(forward, asker, outlet, streams=streams)
+        return await self._forwarding.carry(forward, asker, outlet, streams=_streams(asker, visit))
 
     async def _again(
         self,
@@ -171,17 +166,15 @@ class Relay:
         if in_batch:
             newest = await self._renewed(forward.route.server)
         else:
-            is_modern = asker.revision is Revision.MODERN
-            streams = is_modern or visit.accepted.names_stream
-            visit.outlet.begin(streams=streams, leaving_cancels=is_modern)
-            try:
-                newest = await self._renewed(forward.route.server)
-            except asyncio.CancelledError:
-                if not visit.outlet.is_given_up:
-                    raise
+            found = await _waited(
+                self._renewed(forward.route.server),
+                visit.outlet,
+                streams=_streams(asker, visit),
+                leaving_cancels=asker.revision is Revision.MODERN,
+            )
+            if found is None:
                 return respond.refused(refusals.draining(), asker.id)
-            finally:
-                visit.outlet.settle()
+            newest = found
         renewed = structs.replace(visit, catalogue=newest)
         match self._decide(request, asker.revision, renewed):
             case Refusal() as refusal:
@@ -193,6 +186,26 @@ class Relay:
                 return came
             case _:
                 return self._forwarding.failed_again(forward, refused, asker)
+
+
+async def _waited(
+    awaited: Awaitable[T], outlet: Outlet, *, streams: bool, leaving_cancels: bool
+) -> T | None:
+    """Return what was awaited; None where the router ends before it comes."""
+    outlet.begin(streams=streams, leaving_cancels=leaving_cancels)
+    try:
+        return await awaited
+    except asyncio.CancelledError:
+        if not outlet.is_given_up:
+            raise
+        return None
+    finally:
+        outlet.settle()
+
+
+def _streams(asker: Asker, visit: Visit) -> bool:
+    """Say whether the agent takes a stream."""
+    return asker.revision is Revision.MODERN or visit.accepted.names_stream
 
 
 def _refused(refusal: Refusal, message: Message) -> Response:
