@@ -1,7 +1,7 @@
 """A JSON object cut into its members, every value left as the bytes it came as."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Never
 
 import msgspec
@@ -50,10 +50,28 @@ def check(data: bytes) -> bytes:
             raise Malformed("not UTF-8") from None
         if data.startswith(b"\xef\xbb\xbf"):
             raise Malformed("begins with a byte order mark")
-    # Deep nesting needs many brackets: most bodies are cleared by two counts.
-    if data.count(b"[") + data.count(b"{") > MAX_DEPTH and strictjson.depth(data) > MAX_DEPTH:
+    if not is_flat(data) and strictjson.depth(data) > MAX_DEPTH:
         raise Malformed(f"nested deeper than {MAX_DEPTH} levels")
     return data
+
+
+def is_flat(data: bytes) -> bool:
+    """Say whether `data` has too few brackets to be nested too deeply: that costs next to nothing.
+
+    Most bodies are; of others only the whole reading tells.
+    """
+    if len(data) <= _COUNTED_MAX_BYTES:
+        return data.count(b"[") + data.count(b"{") <= MAX_DEPTH
+    # Where there are few, looking for the next one is much faster than counting.
+    left = MAX_DEPTH
+    for bracket in (b"{", b"["):
+        at = data.find(bracket)
+        while at >= 0:
+            left -= 1
+            if left < 0:
+                return False
+            at = data.find(bracket, at + 1)
+    return True
 
 
 def pairs(data: bytes) -> list[tuple[str, bytes]]:
@@ -83,6 +101,17 @@ def members(data: bytes) -> dict[str, bytes]:
     if len(result) != len(found):
         raise Malformed("a member is there twice")
     return result
+
+
+def names(data: bytes) -> Collection[str] | None:
+    """Return the members' names of the object that `data` spells, each once, read in one go.
+
+    None where it spells none, and where half a surrogate pair leaves that open.
+    """
+    try:
+        return _PLAIN.decode(data).keys()
+    except msgspec.MsgspecError:
+        return None
 
 
 def items(data: bytes) -> list[bytes]:

@@ -20,15 +20,16 @@ from prometheus_client import CollectorRegistry
 
 from pointsman_contract.environment import InvalidSettings
 from pointsman_contract.report import Report
-from pointsman_router import admission, catalogue, logs, port, settings
+from pointsman_router import admission, allocator, catalogue, logs, port, settings
 from pointsman_router.admin import Admin
 from pointsman_router.belief import Rhythm
 from pointsman_router.current import Current
 from pointsman_router.discovery import Discovery
-from pointsman_router.door import Door, Policy
+from pointsman_router.door import Door
 from pointsman_router.forwarding import Forwarding
 from pointsman_router.metrics import Metrics
 from pointsman_router.outlet import Pace, Pulse
+from pointsman_router.reception import Policy
 from pointsman_router.refresh import Refresh
 from pointsman_router.relay import Relay
 from pointsman_router.reporting import Self
@@ -74,6 +75,7 @@ def run(arguments: list[str], environ: Mapping[str, str]) -> int:
         return _USAGE_ERROR
     logs.begin()
     gc.set_threshold(*_GARBAGE)
+    allocator.keep()
     if aiohttp.http_parser.HttpRequestParser is aiohttp.http_parser.HttpRequestParserPy:
         # It lets requests through that two parsers read differently.
         _LOG.error("aiohttp's C parser is missing: unset AIOHTTP_NO_EXTENSIONS")
@@ -139,7 +141,7 @@ async def serve(chosen: Settings) -> int:
         server_name=chosen.server_name,
     )
     pulse = Pulse(Pace(silence_s=chosen.silence_s, stall_s=chosen.stall_s))
-    door = Door(policy, relay, pulse, current=catalogues.get, meter=metrics)
+    door = Door(policy, relay, pulse, current=catalogues.get, calls=discovery.calls, meter=metrics)
     async with AsyncExitStack() as stack:
         try:
             await _listen(stack, admin.application(), chosen.admin_host, chosen.admin_port)

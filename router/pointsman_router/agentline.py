@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from aiohttp import web
 from aiohttp.abc import AbstractStreamWriter
@@ -29,10 +29,8 @@ _LOG = logging.getLogger(__name__)
 class Quick(Protocol):
     """Who answers requests that need no parser."""
 
-    def __call__(
-        self, connection: "Connection", data: bytes, /
-    ) -> Coroutine[Any, Any, None] | None:
-        """Return what answers the request that `data` is, and calls `answered` at its end."""
+    def __call__(self, connection: "Connection", data: bytes, /) -> bool:
+        """Take the request that `data` is, and call `answered` at its end; False: take nothing."""
 
 
 class Connection(RequestHandler):
@@ -54,7 +52,8 @@ class Connection(RequestHandler):
         super().__init__(server, **options)
         self._server_name = name
         self._quick = quick
-        self._answering: asyncio.Task[None] | None = None
+        self._is_busy = False
+        self._task: asyncio.Task[None] | None = None
         self._ahead = b""
         # What the parser got since it last stood between two messages; None: nobody knows.
         self._parsed_bytes: int | None = 0
@@ -67,12 +66,12 @@ class Connection(RequestHandler):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Bound what is written ahead of the agent's reading."""
         super().connection_made(transport)
-        if isinstance(transport, asyncio.WriteTransport):
-            transport.set_write_buffer_limits(high=UNREAD_MAX_BYTES)
+        # uvloop's transports are one by what they do, not by their class.
+        cast(asyncio.WriteTransport, transport).set_write_buffer_limits(high=UNREAD_MAX_BYTES)
 
     def data_received(self, data: bytes) -> None:
         """Take what came."""
-        if self._answering is not None:
+        if self._is_busy:
             self._ahead += data
             if len(self._ahead) > _AHEAD_MAX_BYTES and self.transport is not None:
                 self.transport.pause_reading()
@@ -83,21 +82,25 @@ class Connection(RequestHandler):
             and self._parsed_bytes == 0
             and not (waiter.done() or self._close or self._force_close or self._upgraded)
         ):
-            answering = self._quick(self, data)
-            if answering is not None:
-                self._request_in_progress = True
-                self._answering = asyncio.Task(answering, loop=self._loop, name="request")
+            self._is_busy = self._request_in_progress = True
+            if self._quick(self, data):
                 return
+            self._is_busy = self._request_in_progress = False
         if self._parsed_bytes is not None:
             self._parsed_bytes += len(data)
             if len(self._parsed_begin) < _HEAD_MAX_BYTES:
                 self._parsed_begin += data
         super().data_received(data)
 
+    def run(self, answering: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        """Answer the request that `quick` took in a task; it ends with the connection."""
+        self._task = asyncio.Task(answering, loop=self._loop, name="request")
+        return self._task
+
     def answered(self, *, keeps: bool) -> None:
         """End a request that `quick` took; `keeps`: the connection may carry another."""
-        self._answering = None
-        self._request_in_progress = False
+        self._task = None
+        self._is_busy = self._request_in_progress = False
         waiter = self._handler_waiter
         if waiter is not None and not waiter.done():
             waiter.set_result(None)
@@ -142,11 +145,13 @@ class Connection(RequestHandler):
     async def shutdown(self, timeout: float | None = 15.0) -> None:  # noqa: ASYNC109 - aiohttp's
         """End the connection, and give up what is under way after `timeout` seconds."""
         await super().shutdown(timeout)
-        if self._answering is not None:
-            self._answering.cancel()
+        if self._is_busy and self._task is None and self.left is not None:
+            self.left()
+        if self._task is not None:
+            self._task.cancel()
 
     def _process_keepalive(self) -> None:
-        if self._answering is None:
+        if not self._is_busy:
             super()._process_keepalive()
         else:
             self._keepalive_handle = self._loop.call_later(KEEPALIVE_S, self._process_keepalive)

@@ -13,7 +13,7 @@ from pointsman_router import belief, offer
 from pointsman_router.belief import Belief, Rhythm
 from pointsman_router.offer import Finding, Listing, Offer
 from pointsman_router.registry import Skip, Target
-from pointsman_router.upstream import Desk, Link, Trouble
+from pointsman_router.upstream import Calls, Desk, Link, Trouble
 from pointsman_router.upstream.limits import KIB
 
 # Smaller listings are read at once: a thread would take longer than the reading.
@@ -131,6 +131,11 @@ class Discovery:
         """Return the wire to a server, if it is followed."""
         watch = self._watches.get(server_id)
         return watch.link if watch else None
+
+    def calls(self, server_id: str) -> Calls | None:
+        """Return what sends calls to a server without a task, if it is followed."""
+        watch = self._watches.get(server_id)
+        return watch.link.calls if watch else None
 
     def nudge(self, server_id: str) -> None:
         """List this server again soon: within a second, however often that is asked for."""

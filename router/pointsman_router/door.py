@@ -3,29 +3,24 @@
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Coroutine
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Awaitable, Callable
+from typing import Protocol
 
-import msgspec
 from aiohttp import web
 
-from pointsman_router import admission, familiar, heads, jsonrpc, port, refusals, respond
-from pointsman_router.admission import Hosts
+from pointsman_router import heads, refusals, respond
 from pointsman_router.agentline import Connection, Written
 from pointsman_router.catalogue import Catalogue
-from pointsman_router.familiar import Familiar
-from pointsman_router.heads import Admitted, Meaning
+from pointsman_router.express import Express, Flight
+from pointsman_router.heads import Heard
 from pointsman_router.httpbytes import USUAL, Scribe
-from pointsman_router.jsonrpc import Batch, Message
-from pointsman_router.listing import Form
+from pointsman_router.jsonrpc import Batch, Request
 from pointsman_router.outlet import Outlet, Pulse
-from pointsman_router.refusals import Refusal
-from pointsman_router.relay import Relay, Visit
+from pointsman_router.reception import Policy, Read, Reception
+from pointsman_router.relay import Relay
 from pointsman_router.respond import Outcome, Response
+from pointsman_router.upstream import Calls
 
-# Agents send the same few heads all the time; whoever sends others only costs himself.
-_KNOWN_HEADS_MAX = 256
 # After the last answer an agent may just be sending its next request on the same connection.
 _QUIET_S = 0.25
 _LOG = logging.getLogger(__name__)
@@ -40,30 +35,8 @@ class Meter(Protocol):
     def ended(self, method: str | None, outcome: Outcome, seconds: float) -> None:
         """Count its end; `method` may be anything that an agent wrote."""
 
-
-@dataclass(frozen=True, slots=True)
-class Policy:
-    """What the door demands before it reads a message, and what it calls itself."""
-
-    hosts: Hosts
-    default_form: Form
-    body_max_bytes: int
-    body_s: float
-    server_name: str
-
-
-class _Heard(msgspec.Struct, frozen=True):
-    """A request whose head is known by its bytes."""
-
-    meaning: Meaning
-    body: bytes
-
-
-class _Read(msgspec.Struct, frozen=True):
-    """What one HTTP request asks."""
-
-    parsed: Message | Batch
-    visit: Visit
+    def called(self, server: str, seconds: float) -> None:
+        """Count one call to an upstream."""
 
 
 class Door:
@@ -76,17 +49,16 @@ class Door:
         pulse: Pulse,
         *,
         current: Callable[[], Catalogue],
+        calls: Callable[[str], Calls | None],
         meter: Meter,
     ) -> None:
-        self._policy = policy
         self._relay = relay
         self._pulse = pulse
-        self._current = current
         self._meter = meter
         self._scribe = Scribe(policy.server_name)
-        self._known: dict[object, Admitted] = {}
-        self._familiar: Familiar[Meaning] = Familiar()
+        self._reception = Reception(policy, current)
         self._written = {keeps: Written(keeps=keeps) for keeps in (True, False)}
+        self._express = Express(self, calls=calls, current=current, server_info=relay.identity.info)
         self._in_flight = 0
         self._is_ending = False
         self._idle = asyncio.Event()
@@ -94,40 +66,77 @@ class Door:
     async def serve(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request, whatever it is."""
         begun = time.perf_counter()
+        self._begin()
         connection = request.protocol
         assert isinstance(connection, Connection), "port.listen makes no other"
         outlet = Outlet(connection, self._scribe, self._pulse, heads.spoken(request), begun)
         return self._written[await self._serve(request, outlet, connection, begun)]
 
-    def quick(self, connection: Connection, data: bytes) -> Coroutine[Any, Any, None] | None:
-        """Answer the request that `data` is, if it is a whole one and its head is familiar."""
-        found = familiar.cut(data, self._policy.body_max_bytes)
-        if found is None:
-            return None
-        meaning = self._familiar.get(found.form)
-        return self._quick(connection, _Heard(meaning, found.body)) if meaning else None
+    def quick(self, connection: Connection, data: bytes) -> bool:
+        """Take the request that `data` is, if it is a whole one and its head is familiar."""
+        heard = self._reception.hear(data)
+        if heard is None:
+            return False
+        self._begin()
+        if self._is_ending or not self._express.take(connection, heard):
+            connection.run(self._quick(connection, heard, time.perf_counter()))
+        return True
 
-    async def _quick(self, connection: Connection, heard: _Heard) -> None:
+    def land(self, flight: Flight, answer: bytes) -> None:
+        """Answer a call that needed no task."""
+        line, begun = flight.line, flight.begun
+        line.put(self._scribe.whole(Response(200, answer), USUAL, line.date()))
+        begun.by.done(begun)
+        seconds = time.perf_counter() - begun.begun_s
+        self._meter.called(flight.foreseen.server, seconds)
+        self._end("tools/call", Outcome.OK, seconds)
+        if line.unread_bytes:
+            outlet = Outlet(line, self._scribe, self._pulse, USUAL, begun.begun_s)
+            line.run(_read(outlet, line))
+        else:
+            line.answered(keeps=True)
+
+    def carry(self, flight: Flight) -> None:
+        """Carry a call to its answer in a task."""
+        begun = flight.begun
+        task = flight.line.run(self._quick(flight.line, flight.heard, begun.begun_s, flight))
+        task.add_done_callback(lambda _: begun.by.drop(begun))
+
+    async def _quick(
+        self, connection: Connection, heard: Heard, begun_s: float, flight: Flight | None = None
+    ) -> None:
         keeps = False
-        begun = time.perf_counter()
         try:
-            outlet = Outlet(connection, self._scribe, self._pulse, USUAL, begun)
-            keeps = await self._serve(heard, outlet, connection, begun)
+            outlet = Outlet(connection, self._scribe, self._pulse, USUAL, begun_s)
+            keeps = await self._serve(heard, outlet, connection, begun_s, flight)
         finally:
             connection.answered(keeps=keeps)
 
-    async def _serve(
-        self, asked: web.BaseRequest | _Heard, outlet: Outlet, connection: Connection, begun: float
-    ) -> bool:
-        method, outcome = None, Outcome.LEFT
-        read: _Read | Response | None = None
+    def _begin(self) -> None:
         self._meter.began()
         self._in_flight += 1
+
+    def _end(self, method: str | None, outcome: Outcome, seconds: float) -> None:
+        self._meter.ended(method, outcome, seconds)
+        self._in_flight -= 1
+        if self._is_ending and not self._in_flight:
+            self._idle.set()
+
+    async def _serve(
+        self,
+        asked: web.BaseRequest | Heard,
+        outlet: Outlet,
+        connection: Connection,
+        begun_s: float,
+        flight: Flight | None = None,
+    ) -> bool:
+        method, outcome = None, Outcome.LEFT
+        read: Read | Response | None = None
         try:
-            if isinstance(asked, _Heard):
-                read = self._understood(asked.meaning, asked.body, outlet)
+            if isinstance(asked, Heard):
+                read = self._reception.understand(asked, outlet, flight)
             else:
-                read = await self._read(asked, outlet)
+                read = await self._reception.read(asked, outlet)
             if isinstance(read, Response):
                 response = read
             else:
@@ -139,13 +148,12 @@ class Door:
             response = respond.refused(refusals.internal())
             outcome = Outcome.FAILED
         finally:
-            self._meter.ended(method, outcome, time.perf_counter() - begun)
-            self._in_flight -= 1
-            if self._is_ending and not self._in_flight:
-                self._idle.set()
+            self._end(method, outcome, time.perf_counter() - begun_s)
         keeps = outlet.end(response, closes=self._is_ending)
-        if not isinstance(asked, _Heard):
-            self._learn(asked, connection, read)
+        if not isinstance(asked, Heard):
+            self._reception.learn(asked, connection, read)
+        elif outcome is Outcome.OK and flight is None and isinstance(read, Read):
+            self._foresee(asked, read)
         await outlet.read()
         return keeps
 
@@ -155,6 +163,7 @@ class Door:
         One that is idle is not to be closed at once: an agent may be writing on it just now.
         """
         self._is_ending = True
+        self._express.hand_over_all()
 
     async def drain(
         self, limit_s: float, emptied: Callable[[], Awaitable[None]] | None = None
@@ -173,89 +182,21 @@ class Door:
             for outlet in self._pulse.waiting:
                 outlet.give_up()
 
-    async def _read(self, request: web.BaseRequest, outlet: Outlet) -> _Read | Response:
-        admitted = self._admitted(request)
-        if isinstance(admitted, Refusal):
-            return respond.refused(admitted)
-        catalogue = self._current()
-        view = admitted.view
-        if view.server is not None and view.server not in catalogue.exposures:
-            return respond.refused(refusals.no_such_path())
-        body = await self._body(request)
-        if isinstance(body, Refusal):
-            return respond.refused(body)
-        meaning = heads.meaning(admitted, request.headers)
-        return self._understood(meaning, body, outlet, heads.trace(request.headers))
+    def _foresee(self, heard: Heard, read: Read) -> None:
+        """Remember what the next call like this one comes to."""
+        request, visit = read.parsed, read.visit
+        if isinstance(request, Request) and request.method == "tools/call":
+            self._express.learn(heard, visit.catalogue, lambda: self._relay.foresee(request, visit))
 
-    def _understood(
-        self,
-        meaning: Meaning,
-        body: bytes,
-        outlet: Outlet,
-        trace: tuple[tuple[str, str], ...] = (),
-    ) -> _Read | Response:
-        catalogue, admitted = self._current(), meaning.admitted
-        view = admitted.view
-        if view.server is not None and view.server not in catalogue.exposures:
-            return respond.refused(refusals.no_such_path())
-        try:
-            parsed = jsonrpc.parse(body)
-        except jsonrpc.NotAMessage as wrong:
-            return respond.refused(refusals.not_a_message(wrong), wrong.id)
-        visit = Visit(
-            catalogue, view, admitted.accepted, meaning.headers, outlet, meaning.sent, trace
-        )
-        return _Read(parsed, visit)
-
-    def _learn(
-        self, request: web.BaseRequest, connection: Connection, read: _Read | Response | None
-    ) -> None:
-        """Remember a head that was read, if it is one that may come again."""
-        head = connection.parsed(request)
-        if head is None or not isinstance(read, _Read) or heads.spoken(request) is not USUAL:
-            return
-        form = familiar.form(head)
-        if form is None or not familiar.is_steady(name.lower() for name in request.headers):
-            return
-        visit = read.visit
-        admitted = Admitted(visit.view, visit.accepted)
-        self._familiar.learn(form, heads.meaning(admitted, request.headers))
-
-    async def _answer(self, read: _Read) -> Response:
+    async def _answer(self, read: Read) -> Response:
         if isinstance(read.parsed, Batch):
             return await self._relay.batch(read.parsed, read.visit)
         return await self._relay.message(read.parsed, read.visit)
 
-    def _admitted(self, request: web.BaseRequest) -> Admitted | Refusal:
-        key = heads.usual_key(request)
-        if key is not None and (admitted := self._known.get(key)):
-            return admitted
-        head = heads.head(request)
-        view = admission.admit(head, self._policy.hosts, self._policy.default_form)
-        if isinstance(view, Refusal):
-            return view
-        admitted = Admitted(view, admission.accepted(head.accept))
-        if key is not None:
-            if len(self._known) >= _KNOWN_HEADS_MAX:
-                self._known.clear()
-            self._known[key] = admitted
-        return admitted
 
-    async def _body(self, request: web.BaseRequest) -> bytes | Refusal:
-        limit_bytes = self._policy.body_max_bytes
-        if (request.content_length or 0) > limit_bytes:
-            return refusals.body_too_large(limit_bytes)
-        content = request.content
-        if content.is_eof() and content.exception() is None:
-            body = content.read_nowait()
-            return body if len(body) <= limit_bytes else refusals.body_too_large(limit_bytes)
-        await port.expect(request)
-        try:
-            async with asyncio.timeout(self._policy.body_s):
-                return await request.read()
-        except web.HTTPRequestEntityTooLarge:
-            return refusals.body_too_large(limit_bytes)
-        except (ConnectionError, web.RequestPayloadError):
-            return refusals.body_broken_off()
-        except TimeoutError:
-            return refusals.body_too_slow(self._policy.body_s)
+async def _read(outlet: Outlet, connection: Connection) -> None:
+    """Let an agent read its answer before it sends the next request."""
+    try:
+        await outlet.read()
+    finally:
+        connection.answered(keeps=True)

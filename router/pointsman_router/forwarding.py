@@ -15,7 +15,7 @@ from pointsman_router.outgoing import Forward
 from pointsman_router.outlet import Outlet
 from pointsman_router.refusals import Code
 from pointsman_router.respond import Asker, Response
-from pointsman_router.upstream import Call, Listener, Notice, Result, Trouble
+from pointsman_router.upstream import Begun, Call, Listener, Notice, Result, Trouble
 
 
 class Link(Protocol):
@@ -57,24 +57,30 @@ class Forwarding:
         self._meter = meter
 
     async def carry(
-        self, forward: Forward, asker: Asker, outlet: Outlet | None, *, streams: bool
+        self,
+        forward: Forward,
+        asker: Asker,
+        outlet: Outlet | None,
+        *,
+        streams: bool,
+        begun: Begun | None = None,
     ) -> Response | NotTaken:
         """Return what the call came to; without an outlet nothing is told before.
 
         `streams`: the agent takes a stream. That a modern one leaves is a cancellation; a legacy
-        one's call runs on.
+        one's call runs on. `begun`: the call was sent already.
         """
         server = forward.route.server
-        link = self._link(server)
+        link = begun.by if begun else self._link(server)
         if link is None:
             return self._failed(failures.gone(server), forward, asker)
         if outlet is None:
-            return self._told(await self._called(link, forward, None, server), forward, asker)
+            return self._told(await self._called(link, forward, None, begun), forward, asker)
         is_modern = asker.revision is Revision.MODERN
         outlet.begin(streams=streams, leaving_cancels=is_modern)
         try:
             listener = _listener(forward, asker, outlet) if streams else None
-            reply = await self._called(link, forward, listener, server)
+            reply = await self._called(link, forward, listener, begun)
         except asyncio.CancelledError:
             if not outlet.is_given_up:
                 raise
@@ -92,15 +98,17 @@ class Forwarding:
         return respond.upstream_error(server, not_taken.error, asker)
 
     async def _called(
-        self, link: Link, forward: Forward, listener: Listener | None, server: str
+        self, link: Link, forward: Forward, listener: Listener | None, begun: Begun | None
     ) -> Result | RpcError | Trouble:
-        begun = time.perf_counter()
+        begun_s = begun.begun_s if begun else time.perf_counter()
         try:
+            if begun is not None:
+                return await begun.by.call(forward.call, listener, begun)
             return await link.call(forward.call, listener)
         except Trouble as trouble:
             return trouble
         finally:
-            self._meter.called(server, time.perf_counter() - begun)
+            self._meter.called(forward.route.server, time.perf_counter() - begun_s)
 
     def _told(
         self, reply: Result | RpcError | Trouble, forward: Forward, asker: Asker

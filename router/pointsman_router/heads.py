@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import msgspec
 from aiohttp import web
 from multidict import CIMultiDictProxy, istr
 
@@ -28,13 +29,20 @@ class Admitted:
     accepted: Accepted
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Meaning:
-    """What a whole head comes to: that of a request as nearly all are."""
+    """What a whole head comes to: that of a request as nearly all are. Equal to itself alone."""
 
     admitted: Admitted
     headers: modern.Headers
     sent: Sent
+
+
+class Heard(msgspec.Struct, frozen=True):
+    """A request whose head is known by its bytes."""
+
+    meaning: Meaning
+    body: bytes
 
 
 def usual_key(request: web.BaseRequest) -> object | None:

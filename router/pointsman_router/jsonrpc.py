@@ -128,7 +128,7 @@ def _usual(body: bytes) -> Request | None:
         return None
     id_, params, method = bytes(found.id), bytes(found.params), found.method
     length = _ENVELOPE_MIN_BYTES + len(id_) + len(params) + len(method)
-    if bytes(found.jsonrpc) != b'"2.0"' or not _is_id(id_):
+    if bytes(found.jsonrpc) != b'"2.0"' or not is_id(id_):
         return None
     if len(body) != length:
         # Some writers put blanks between the tokens: they are not counted, unless inside a string.
@@ -151,7 +151,7 @@ def message(body: bytes) -> Message:
         raise _no_object(body) from None
     members = dict(pairs)
     id_ = members.get("id")
-    echoed = id_ if id_ is not None and _is_id(id_) else b"null"
+    echoed = id_ if id_ is not None and is_id(id_) else b"null"
     if len(members) != len(pairs):
         raise NotAMessage(INVALID_REQUEST, "A member is there twice.", echoed)
     if clash := case_clash(members, _ENVELOPE):
@@ -208,7 +208,8 @@ def _no_object(body: bytes) -> NotAMessage:
     return NotAMessage(INVALID_REQUEST, "A message is a JSON object.")
 
 
-def _is_id(raw: bytes) -> bool:
+def is_id(raw: bytes) -> bool:
+    """Say whether a value may name a request: a string or a whole number, of bounded length."""
     return len(raw) <= _ID_MAX_BYTES and (
         raw.startswith(b'"') or _INTEGER.fullmatch(raw) is not None
     )

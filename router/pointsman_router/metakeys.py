@@ -3,6 +3,7 @@
 from pointsman_contract import labels
 
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
+CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities"
 PROTOCOL_VERSION = "io.modelcontextprotocol/protocolVersion"
 LOG_LEVEL = "io.modelcontextprotocol/logLevel"

@@ -13,14 +13,16 @@ from pointsman_router.admission import Accepted
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.dispatch import Listen, View
 from pointsman_router.eras import Revision, legacy, modern
+from pointsman_router.foreseen import Foreseen, foreseen
 from pointsman_router.forwarding import Forwarding, NotTaken
-from pointsman_router.jsonrpc import Batch, Message, Notification
+from pointsman_router.jsonrpc import Batch, Message, Notification, Request
 from pointsman_router.outgoing import Forward
 from pointsman_router.outlet import Outlet
 from pointsman_router.paramheaders import Sent
 from pointsman_router.refusals import Refusal
 from pointsman_router.respond import Asker, Identity, Response
 from pointsman_router.subscriptions import Subscriptions
+from pointsman_router.upstream import Begun
 
 # More messages in one array are no conversation, and each may cost a call.
 BATCH_MAX = 50
@@ -40,6 +42,8 @@ class Visit(msgspec.Struct, frozen=True):
     outlet: Outlet
     sent: Sent = dispatch.no_headers
     trace: tuple[tuple[str, str], ...] = ()
+    begun: Begun | None = None
+    """Its call, where that was sent already."""
 
 
 class Relay:
@@ -57,7 +61,7 @@ class Relay:
         renewed: Callable[[str], Awaitable[Catalogue]],
         subscriptions: Subscriptions,
     ) -> None:
-        self._identity = identity
+        self.identity = identity
         self._page_size = page_size
         self._forwarding = forwarding
         self._renewed = renewed
@@ -67,7 +71,7 @@ class Relay:
         """Answer an array: each request in it on its own, all in one array."""
         if wrong := admission.accept_problem(visit.accepted, modern=False):
             return respond.refused(wrong)
-        stated = visit.headers.version[0] if visit.headers.version else None
+        stated = _stated(visit)
         speaks_modern = modern.is_meant(visit.headers, {})
         if speaks_modern or not batch.elements or not legacy.takes_batches(legacy.in_force(stated)):
             return respond.refused(refusals.no_batch())
@@ -90,6 +94,19 @@ class Relay:
             return await self._modern(message, visit)
         return await self._legacy(message, visit)
 
+    def foresee(self, request: Request, visit: Visit) -> Foreseen | None:
+        """Return what is known of the next call like this one, which was just answered."""
+        revision = Revision.MODERN
+        if not modern.is_meant(visit.headers, request.meta):
+            revision = legacy.in_force(_stated(visit))
+        elif modern.problem(visit.headers, request):
+            return None
+        match self._decide(request, revision, visit):
+            case Forward() as forward:
+                return foreseen(request, forward, revision)
+            case _:
+                return None
+
     async def _element(self, element: bytes, visit: Visit) -> Response:
         try:
             message = jsonrpc.message(element)
@@ -108,18 +125,18 @@ class Relay:
     async def _legacy(self, message: Message, visit: Visit, *, in_batch: bool = False) -> Response:
         if isinstance(message, Notification):
             return _noted(dispatch.take_note(message))
-        stated = visit.headers.version[0] if visit.headers.version else None
-        return await self._decided(message, legacy.in_force(stated), visit, in_batch=in_batch)
+        revision = legacy.in_force(_stated(visit))
+        return await self._decided(message, revision, visit, in_batch=in_batch)
 
     async def _decided(
         self,
-        request: jsonrpc.Request,
+        request: Request,
         revision: Revision,
         visit: Visit,
         *,
         in_batch: bool = False,
     ) -> Response:
-        asker = Asker(request.id, revision, self._identity)
+        asker = Asker(request.id, revision, self.identity)
         try:
             match self._decide(request, revision, visit):
                 case Refusal() as refusal:
@@ -137,9 +154,7 @@ class Relay:
             _log.exception("a request failed inside the router", extra={"method": request.method})
             return _refused(refusals.internal(), request)
 
-    def _decide(
-        self, request: jsonrpc.Request, revision: Revision, visit: Visit
-    ) -> dispatch.Decision:
+    def _decide(self, request: Request, revision: Revision, visit: Visit) -> dispatch.Decision:
         return dispatch.decide(
             visit.catalogue, visit.view, request, revision, self._page_size, visit.sent
         )
@@ -150,12 +165,17 @@ class Relay:
         if visit.trace:
             call = structs.replace(forward.call, trace=visit.trace)
             forward = structs.replace(forward, call=call)
-        outlet = None if in_batch else visit.outlet
-        return await self._forwarding.carry(forward, asker, outlet, streams=_streams(asker, visit))
+        return await self._forwarding.carry(
+            forward,
+            asker,
+            None if in_batch else visit.outlet,
+            streams=_streams(asker, visit),
+            begun=visit.begun,
+        )
 
     async def _again(
         self,
-        request: jsonrpc.Request,
+        request: Request,
         asker: Asker,
         visit: Visit,
         forward: Forward,
@@ -175,7 +195,7 @@ class Relay:
             if found is None:
                 return respond.refused(refusals.draining(), asker.id)
             newest = found
-        renewed = structs.replace(visit, catalogue=newest)
+        renewed = structs.replace(visit, catalogue=newest, begun=None)
         match self._decide(request, asker.revision, renewed):
             case Refusal() as refusal:
                 return _refused(refusal, request)
@@ -201,6 +221,11 @@ async def _waited(
         return None
     finally:
         outlet.settle()
+
+
+def _stated(visit: Visit) -> str | None:
+    """Return the revision that the headers name, if they name one."""
+    return visit.headers.version[0] if visit.headers.version else None
 
 
 def _streams(asker: Asker, visit: Visit) -> bool:

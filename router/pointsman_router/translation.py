@@ -12,9 +12,16 @@ _COMPLETE = b'"complete"'
 _NULL = b"null"
 _WHOLE = re.compile(rb"0|[1-9][0-9]{0,14}")
 _SCOPES = frozenset([b'"public"', b'"private"'])
-# In a short result a look for each word is cheaper than cutting it up; in a long one it is not.
+# In a short result a look for each word is cheaper than reading it; in a long one it is not.
 _SHORT_BYTES = 4096
-_JUDGED = ("_meta", "content", "resultType", "structuredContent")
+_JUDGED = frozenset(["_meta", "content", "resultType", "structuredContent"])
+_JUDGED_MODERN = frozenset(["_meta", "resultType"])
+# By what of a result each revision judges: of a name that is not there nothing depends on it.
+_JUDGED_LEGACY = {
+    revision: (_JUDGED if unknown.links or unknown.block else _JUDGED - {"content"})
+    | unknown.result
+    for revision, unknown in UNKNOWN.items()
+}
 
 
 class CannotBeTold(ValueError):
@@ -30,7 +37,7 @@ def result(raw: bytes, revision: Revision, *, is_plain: bool, server_info: bytes
     if not raw.startswith(b"{"):
         raise rawjson.Malformed("not an object")
     is_modern = revision is Revision.MODERN
-    if len(raw) <= _SHORT_BYTES and _needs_nothing(raw, is_modern=is_modern):
+    if _needs_nothing(raw, revision):
         return _complete(raw, server_info) if is_modern else raw
     pairs = _pairs(raw)
     if is_modern:
@@ -89,8 +96,14 @@ def notice(said: Notice, revision: Revision, token: bytes | None) -> bytes | Non
     )
 
 
-def _needs_nothing(raw: bytes, *, is_modern: bool) -> bool:
-    """Say whether a result holds no word that anything depends on; an escape may spell any."""
+def _needs_nothing(raw: bytes, revision: Revision) -> bool:
+    """Say whether a result holds nothing that anything depends on."""
+    is_modern = revision is Revision.MODERN
+    if len(raw) > _SHORT_BYTES:
+        names = rawjson.names(raw)
+        judged = _JUDGED_MODERN if is_modern else _JUDGED_LEGACY[revision]
+        return names is not None and judged.isdisjoint(names)
+    # An escape may spell any word.
     if b"_meta" in raw or b"resultType" in raw or b"\\u" in raw:
         return False
     return is_modern or not (

@@ -9,17 +9,19 @@ from typing import Any
 
 from bench import ports
 from bench.waiting import until
-from pointsman_router import admission
+from pointsman_router import admission, upstream
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.current import Current
-from pointsman_router.door import Door, Policy
+from pointsman_router.door import Door
 from pointsman_router.forwarding import Forwarding, Link
 from pointsman_router.listing import Form
 from pointsman_router.outlet import Pace, Pulse
 from pointsman_router.port import listen
+from pointsman_router.reception import Policy
 from pointsman_router.relay import Relay
 from pointsman_router.respond import Identity, Outcome
 from pointsman_router.subscriptions import Subscriptions
+from pointsman_router.upstream import Calls
 
 BODY_MAX_BYTES = 4096
 BODY_S = 0.5
@@ -185,6 +187,11 @@ class McpPort:
         """The way to a server."""
         return self.links.get(server)
 
+    def calls(self, server: str) -> Calls | None:
+        """The way of calls that need no task; scripted links have none."""
+        link = self.links.get(server)
+        return link.calls if isinstance(link, upstream.Link) else None
+
     def catalogue(self) -> Catalogue:
         """The newest snapshot."""
         return self.catalogues.get()
@@ -270,7 +277,9 @@ async def serving(
         subscriptions=subscriptions,
     )
     policy = Policy(admission.hosts(hosts), Form.DOTTED, BODY_MAX_BYTES, BODY_S, "pointsman")
-    door = Door(policy, relay, port.pulse, current=port.catalogue, meter=port.meter)
+    door = Door(
+        policy, relay, port.pulse, current=port.catalogue, calls=port.calls, meter=port.meter
+    )
     port.drain = door.drain
     opened = await listen(
         door.serve,

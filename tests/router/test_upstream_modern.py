@@ -183,7 +183,7 @@ async def test_progress_of_others_is_dropped_and_counted() -> None:
 
         assert found == FOUND
         assert heard == []
-        assert link.foreign_notices == 2
+        assert link.calls.foreign_notices == 2
     assert token_of(upstream.requests("tools/call")[1]) is None
 
 

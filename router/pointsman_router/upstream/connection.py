@@ -3,7 +3,7 @@
 import asyncio
 import math
 import select
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import Enum, auto
 from typing import Protocol, cast
 
@@ -49,6 +49,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._poll = select.poll()
         self._waiter: asyncio.Future[None] | None = None
+        self._watch: Callable[[], None] | None = None
         self._trouble: Trouble | None = None
         self._wanted_bytes = 0
         self._patience_s: float | None = None
@@ -71,6 +72,11 @@ class Connection(asyncio.Protocol):
         """Whether all of the answer has come."""
         return self.answer.is_complete
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether no more will come, and why is known."""
+        return self._trouble is not None
+
     def is_quiet(self) -> bool:
         """Say whether nothing came while it was idle, neither an answer nor its end."""
         return (
@@ -91,6 +97,21 @@ class Connection(asyncio.Protocol):
         else:
             self.transport.writelines(parts)
 
+    def send_watched(self, request: bytes, watch: Callable[[], None]) -> None:
+        """Send a whole request; `watch` is called at all news of its answer until `unwatch`."""
+        self._watch = watch
+        self.send((request,), None)
+
+    def unwatch(self) -> None:
+        """Leave the answer to whoever waits for it."""
+        self._watch = None
+
+    def want(self, wanted_bytes: int) -> None:
+        """Hold so much of the body, and have nobody told before it is more, or all."""
+        self._wanted_bytes = wanted_bytes
+        if self._is_paused and self.answer.held_bytes <= self._most_bytes:
+            self._read_on()
+
     async def head(self) -> None:
         """Wait for the head of the answer; raises Trouble."""
         if not self.answer.has_head and self._trouble is None:
@@ -105,9 +126,7 @@ class Connection(asyncio.Protocol):
         Without `pause_s` the upstream may be silent for ever.
         """
         answer = self.answer
-        self._wanted_bytes = wanted_bytes
-        if self._is_paused and answer.held_bytes <= self._most_bytes:
-            self._read_on()
+        self.want(wanted_bytes)
         if self.is_whole or answer.held_bytes > wanted_bytes:
             return
         if self._trouble is None:
@@ -218,7 +237,9 @@ class Connection(asyncio.Protocol):
             raise self._trouble
 
     def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
+        if self._watch is not None:
+            self._watch()
+        elif self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
 
     def _be_patient(self, patience_s: float | None) -> None:

@@ -149,11 +149,18 @@ class _Exchange:
         self._answer: Answer | None = None
 
     async def __aenter__(self) -> Answer:
-        self._attempt.transport = None
-        connection = self._pool.idle() or await self._pool.dial()
-        self._attempt.transport = connection.transport
+        attempt = self._attempt
+        sent, attempt.earlier = attempt.earlier, None
+        if sent is None:
+            attempt.transport = None
+            connection = self._pool.idle() or await self._pool.dial()
+            attempt.transport = connection.transport
+        else:
+            connection = sent.connection
+            connection.unwatch()
         try:
-            connection.send(self._parts, self._first_byte_s)
+            if sent is None:
+                connection.send(self._parts, self._first_byte_s)
             await connection.head()
         except BaseException:
             connection.abort()
@@ -214,9 +221,23 @@ class Wire:
 
         Without `trust` the connection is closed at the end.
         """
-        top = b"%b%bContent-Length: %d\r\n\r\n" % (self._posting, self._spelled(headers), len(body))
+        top = b"%b%d\r\n\r\n" % (self.posting(headers), len(body))
         parts = (top + body,) if len(body) <= _JOINED_MAX_BYTES else (top, body)
         return _Exchange(self._pool, self._limits, parts, attempt, first_byte_s, room)
+
+    def posting(self, headers: Mapping[str, str]) -> bytes:
+        """Return the head of a message with these headers, up to the digits of its length."""
+        return b"%b%bContent-Length: " % (self._posting, self._spelled(headers))
+
+    def idle(self) -> Connection | None:
+        """Return a connection that a request may be sent on at once, if there is one."""
+        return self._pool.idle()
+
+    def done(self, connection: Connection) -> None:
+        """Be done with such a request, whose answer was the right one."""
+        connection.unwatch()
+        connection.answer.take()
+        connection.part(trusted=True, may_drain=connection.is_whole or self._pool.may_drain)
 
     def get(
         self, headers: Mapping[str, str], attempt: Attempt, *, first_byte_s: float | None = None

@@ -114,6 +114,12 @@ class Framing:
             return True
         return False
 
+    @property
+    def held(self) -> bytes:
+        """Of the body, what has not been taken yet."""
+        pieces = self.pieces
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
     def take(self) -> list[bytes]:
         """Return what has come of the body since the last time."""
         pieces, self.pieces, self.held_bytes = self.pieces, [], 0

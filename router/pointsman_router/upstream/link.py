@@ -2,29 +2,27 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from http import HTTPStatus
 
 from pointsman_contract.meta import Exposed
-from pointsman_router.failures import Executed
 from pointsman_router.jsonrpc import METHOD_NOT_FOUND, RpcError
 from pointsman_router.offer import Listing
 from pointsman_router.registry import Target
-from pointsman_router.upstream import asking, messages, modern, pages, trouble
+from pointsman_router.upstream import messages, modern, pages, trouble
 from pointsman_router.upstream.asking import Call, Listener
-from pointsman_router.upstream.bulkhead import Bulkhead
-from pointsman_router.upstream.deadlines import Deadlines
+from pointsman_router.upstream.calls import Calls
 from pointsman_router.upstream.desk import Desk
 from pointsman_router.upstream.dial import Dialler
 from pointsman_router.upstream.era import Modern, Session, Terms
 from pointsman_router.upstream.exchange import Wire
 from pointsman_router.upstream.limits import Limits
 from pointsman_router.upstream.listening import Listening
-from pointsman_router.upstream.messages import Notification, Result
+from pointsman_router.upstream.messages import Result
 from pointsman_router.upstream.opening import Opener
 from pointsman_router.upstream.pages import Listable, Pages
 from pointsman_router.upstream.pool import Attempt
 from pointsman_router.upstream.rpc import Ask, Rpc
 from pointsman_router.upstream.session import Standing
+from pointsman_router.upstream.throttle import Throttle
 from pointsman_router.upstream.trouble import Trouble
 
 _NONE = Pages(())
@@ -66,16 +64,19 @@ class Link:
             tell=self._tell_renewal,
             exposes=target.exposes,
         )
-        self._bulkhead = Bulkhead(self._limits)
-        self._deadlines = Deadlines()
-        self._throttled_until = 0.0
-        self._in_flight = 0
-        self._idle = asyncio.Event()
-        self._idle.set()
+        self._throttle = Throttle()
+        self.calls = Calls(
+            self._wire,
+            self._rpc,
+            self._standing,
+            self._limits,
+            myself=self._myself,
+            throttle=self._throttle,
+            tell_renewal=self._tell_renewal,
+        )
+        """The calls at the server, those that need no task included."""
         self._is_closed = False
         self._on_renewal: Callable[[], None] = lambda: None
-        self.foreign_notices = 0
-        """How many notices of progress belonged to no call on whose stream they came."""
 
     def on_renewal(self, tell: Callable[[], None]) -> None:
         """Have `tell` called when the upstream's list may be another: it began anew, or says so."""
@@ -98,7 +99,7 @@ class Link:
 
     async def list(self) -> Listing:
         """Return all pages of what is exposed; raises Trouble, and then nothing was kept."""
-        self._demand_open()
+        self.calls.demand_open()
         try:
             async with asyncio.timeout(self._limits.listing_s):
                 await self._standing.revise()
@@ -106,37 +107,12 @@ class Link:
         except TimeoutError:
             raise trouble.late(self._limits.listing_s) from None
         except Trouble as met:
-            self._heed(met)
+            self._throttle.heed(met)
             raise
 
     async def call(self, call: Call, listener: Listener | None = None) -> Result | RpcError:
-        """Return what the upstream answers to a call; raises Trouble.
-
-        A call that may have been taken is never sent again. The listener is told what comes
-        before the answer. Cancelled: the agent has left, and the upstream learns of it.
-        """
-        self._demand_open()
-        attempt = Attempt()
-        self._in_flight += 1
-        self._idle.clear()
-        try:
-            with self._deadlines.within(call.timeout_s):
-                if not self._bulkhead.take():
-                    await self._bulkhead.wait()
-                try:
-                    return await self._call(call, listener, attempt)
-                finally:
-                    self._bulkhead.leave()
-        except TimeoutError:
-            executed = Executed.UNKNOWN if attempt.sent else Executed.NO
-            raise trouble.late(call.timeout_s, executed) from None
-        except Trouble as met:
-            self._heed(met)
-            raise
-        finally:
-            self._in_flight -= 1
-            if not self._in_flight:
-                self._idle.set()
+        """Return what the upstream answers to a call, as `Calls.call` does."""
+        return await self.calls.call(call, listener)
 
     async def close(self) -> None:
         """Let the calls in flight end, end the session, close the connections; never raises.
@@ -146,58 +122,17 @@ class Link:
         self._is_closed = True
         try:
             await self._listening.close()
-            await self._idle.wait()
+            await self.calls.settle()
             left = await self._standing.close()
             if isinstance(left, Session) and left.id is not None:
                 await self._wire.delete(left.headers)
         except Trouble:
             pass  # a session that cannot be ended ends by itself
         finally:
-            self._deadlines.close()
+            self.calls.close()
             await self._standing.close()
             await self._rpc.close()
             await self._wire.close()
-
-    async def _call(
-        self, call: Call, listener: Listener | None, attempt: Attempt
-    ) -> Result | RpcError:
-        token = messages.new_id() if call.wants_progress and listener else None
-
-        async def hear(said: Notification) -> None:
-            notice = asking.notice(said.method, said.params, token=token, log_level=call.log_level)
-            if notice is not None and listener is not None:
-                await listener(notice)
-            elif said.method == asking.PROGRESS:
-                self.foreign_notices += 1
-
-        def build(terms: Terms) -> Ask:
-            headers: Mapping[str, str]
-            match terms:
-                case Session():
-                    meta = messages.meta(call.meta, token)
-                    headers = {**terms.headers, **dict(call.trace)} if call.trace else terms.headers
-                case Modern():
-                    meta = self._myself.meta(
-                        call.capabilities,
-                        log_level=call.log_level,
-                        token=token,
-                        others=call.meta,
-                    )
-                    headers = self._myself.headers(
-                        call.method, call.params, (*call.headers, *call.trace)
-                    )
-            return Ask(
-                call.method,
-                messages.params(call.params, meta),
-                headers,
-                max_bytes=self._limits.body_max_bytes,
-                hearing=hear if listener is not None else None,
-            )
-
-        outcome, renewed = await self._standing.ask(build, attempt)
-        if renewed:
-            self._tell_renewal()
-        return outcome
 
     async def _list(self) -> Listing:
         tools = prompts = resources = templates = _NONE
@@ -267,21 +202,6 @@ class Link:
 
     def _tell_renewal(self) -> None:
         self._on_renewal()
-
-    def _demand_open(self) -> None:
-        if self._is_closed:
-            raise trouble.closed()
-        if not self._throttled_until:
-            return
-        wait_s = self._throttled_until - asyncio.get_running_loop().time()
-        if wait_s > 0:
-            raise trouble.throttled(int(wait_s * 1000) + 1)
-
-    def _heed(self, met: Trouble) -> None:
-        """Leave an upstream alone for as long as it asked."""
-        if met.status == HTTPStatus.TOO_MANY_REQUESTS and met.retry_after_ms:
-            until = asyncio.get_running_loop().time() + met.retry_after_ms / 1000
-            self._throttled_until = max(self._throttled_until, until)
 
 
 def _size(listed: Pages) -> int:

@@ -4,6 +4,7 @@ import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import msgspec
 
@@ -74,6 +75,36 @@ def read(data: bytes) -> Message:
     if "id" not in members:
         return Notification(method, members.get("params", b"{}"))
     return Request(_foreign_id(members["id"]), method)
+
+
+class _Usual(msgspec.Struct):
+    jsonrpc: Literal["2.0"]
+    id: str
+    result: msgspec.Raw
+
+
+_USUAL = msgspec.json.Decoder(_Usual)
+_USUAL_BYTES = len(b'{"jsonrpc":"2.0","id":"","result":}')
+
+
+def usual_result(data: bytes, id_: str) -> bytes | None:
+    """Return the result in an answer to `id_` that holds nothing else, each member once.
+
+    None for any other message, which `read` looks at one by one. Its bytes are as many as those
+    members need, where there are blanks between the tokens these included.
+    """
+    try:
+        rawjson.check(data)
+        found = _USUAL.decode(data)
+    except (Malformed, msgspec.MsgspecError):
+        return None
+    result = bytes(found.result)
+    blanks = len(data) - _USUAL_BYTES - len(id_) - len(result)
+    if found.id != id_ or not result.startswith(b"{"):
+        return None
+    if blanks and blanks != data.count(b" ") - result.count(b" "):
+        return None
+    return result
 
 
 def new_id() -> str:

@@ -8,7 +8,6 @@ from pointsman_router.eras import Revision
 from pointsman_router.upstream import messages
 
 _VERSION = Revision.MODERN.value
-_CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 # Which parameter the Mcp-Name header repeats.
 _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 
@@ -25,7 +24,7 @@ class Self:
         self._begin = b'{"%b":"%b","%b":%b,"%b":' % (
             metakeys.PROTOCOL_VERSION.encode(),
             _VERSION.encode(),
-            _CLIENT_INFO.encode(),
+            metakeys.CLIENT_INFO.encode(),
             messages.client_info(version),
             metakeys.CLIENT_CAPABILITIES.encode(),
         )

@@ -7,10 +7,20 @@ from dataclasses import dataclass
 from pointsman_router.upstream import trouble
 from pointsman_router.upstream.connection import NEVER, Connection, State
 from pointsman_router.upstream.dial import Dialler
+from pointsman_router.upstream.era import Terms
 from pointsman_router.upstream.limits import Limits
 
 # Deadlines lie seconds ahead: looking for them more often would only cost.
 _LOOK_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A request that was sent without a task to wait for its answer."""
+
+    id: str
+    terms: Terms
+    connection: Connection
 
 
 @dataclass(slots=True)
@@ -18,11 +28,18 @@ class Attempt:
     """What became of one sending; the transport is there from the first byte that may have left."""
 
     transport: asyncio.Transport | None = None
+    earlier: Sent | None = None
+    """The sending itself, where it was made before: only its answer is to be read."""
 
     @property
     def sent(self) -> bool:
         """Whether anything of the request may have left."""
         return self.transport is not None
+
+
+def of(sent: Sent) -> Attempt:
+    """Return the attempt that reads the answer to what was sent."""
+    return Attempt(sent.connection.transport, sent)
 
 
 class Pool:

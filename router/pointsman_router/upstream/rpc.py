@@ -85,6 +85,10 @@ class Rpc:
             else:
                 left = 0
 
+    def new_id(self) -> str:
+        """Return an id for a request."""
+        return self._ids.draw()
+
     async def tell(self, method: str, session: Session) -> None:
         """Send a notification; raises Trouble unless it was taken."""
         async with self._wire.post(
@@ -115,7 +119,7 @@ class Rpc:
         await asyncio.gather(*beside, return_exceptions=True)
 
     async def _once(self, ask: Ask, terms: Terms | None, attempt: Attempt) -> Answered | Lost:
-        id_ = self._ids.draw()
+        id_ = attempt.earlier.id if attempt.earlier else self._ids.draw()
         try:
             return await self._exchange(id_, ask, terms, attempt)
         except asyncio.CancelledError:

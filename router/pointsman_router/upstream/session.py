@@ -52,7 +52,8 @@ class Standing:
         A request goes out a second time only where its answer says that it was not taken: the
         session is unknown, or it was refused for its era, and the upstream's is another one now.
         """
-        terms = self._current or await self.get()
+        earlier = attempt.earlier
+        terms = earlier.terms if earlier else self._current or await self.get()
         try:
             answered = await self._rpc.ask(build(terms), terms, attempt)
         except Trouble as met:

@@ -1,0 +1,47 @@
+"""What is known of a call before it comes: all that neither its id nor its arguments decide."""
+
+from dataclasses import dataclass
+
+from msgspec import structs
+
+from pointsman_router import metakeys
+from pointsman_router.eras import Revision
+from pointsman_router.exposure import Route
+from pointsman_router.jsonrpc import Request
+from pointsman_router.outgoing import Forward
+from pointsman_router.upstream.asking import Call
+from pointsman_router.upstream.wording import OPEN_ARGUMENTS, Wording
+
+# What every call of one agent says alike; other keys may be new each time.
+_STEADY = frozenset(
+    [
+        metakeys.PROTOCOL_VERSION,
+        metakeys.CLIENT_INFO,
+        metakeys.CLIENT_CAPABILITIES,
+        metakeys.LOG_LEVEL,
+    ]
+)
+
+
+@dataclass(slots=True)
+class Foreseen:
+    """A call of which only the id and the arguments are open."""
+
+    server: str
+    call: Call
+    revision: Revision
+    is_plain: bool
+    worded: Wording | None = None
+    """How it was last spelled for its upstream."""
+
+
+def foreseen(request: Request, forward: Forward, revision: Revision) -> Foreseen | None:
+    """Return what the next call like `request` comes to, if that is certain."""
+    route = forward.route
+    if not isinstance(route, Route) or route.annotations or forward.is_resumed:
+        return None
+    if not _STEADY.issuperset(request.meta or ()):
+        return None
+    params = {**forward.call.params, "arguments": OPEN_ARGUMENTS}
+    call = structs.replace(forward.call, params=params)
+    return Foreseen(route.server, call, revision, forward.is_plain)

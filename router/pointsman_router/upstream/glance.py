@@ -1,0 +1,74 @@
+"""What has come of an answer that no task waits for: a usual result, or something to look into."""
+
+from datetime import UTC, datetime
+from enum import Enum, auto
+from http import HTTPStatus
+
+from pointsman_contract import rawjson
+from pointsman_router.upstream import head, messages
+from pointsman_router.upstream.framing import Framing
+from pointsman_router.upstream.head import EVENT_STREAM, JSON
+from pointsman_router.upstream.limits import KIB, Limits
+from pointsman_router.upstream.pool import Sent
+from pointsman_router.upstream.sse import Parser, TooLong
+
+# Reading so much costs a fraction of a millisecond.
+_BODY_MAX_BYTES = 1024 * KIB
+# Of what is nested more deeply than most, somewhat more.
+_DEEP_MAX_BYTES = 64 * KIB
+# Of a stream, as much as may be looked at again with each piece of it.
+_STREAM_MAX_BYTES = 64 * KIB
+
+
+class Glance(Enum):
+    """What a look at an answer may come to beside its result."""
+
+    EARLY = auto()
+    """Not enough has come; the next news may tell."""
+    UNUSUAL = auto()
+    """Somebody has to wait for it and read it, from its first byte."""
+
+
+def at(sent: Sent, limits: Limits) -> bytes | Glance:
+    """Return the result that has come, if it is the usual one; nothing is taken of the answer."""
+    connection, answer = sent.connection, sent.connection.answer
+    if connection.is_lost:
+        return Glance.UNUSUAL
+    if not answer.has_head:
+        return Glance.EARLY
+    told = head.read(answer.status, answer.headers, _now)
+    if told.status != HTTPStatus.OK or not told.readable:
+        return Glance.UNUSUAL
+    if told.media_type == EVENT_STREAM:
+        connection.want(answer.held_bytes)
+        return _in_stream(answer, sent.id, limits)
+    if told.media_type != JSON or answer.held_bytes > _BODY_MAX_BYTES:
+        return Glance.UNUSUAL
+    if not answer.is_complete:
+        if int(answer.headers.get(b"content-length", 0)) > _BODY_MAX_BYTES:
+            return Glance.UNUSUAL
+        connection.want(_BODY_MAX_BYTES)
+        return Glance.EARLY
+    body = answer.held
+    if len(body) > _DEEP_MAX_BYTES and not rawjson.is_flat(body):
+        return Glance.UNUSUAL
+    return messages.usual_result(body, sent.id) or Glance.UNUSUAL
+
+
+def _in_stream(answer: Framing, id_: str, limits: Limits) -> bytes | Glance:
+    if answer.held_bytes > _STREAM_MAX_BYTES:
+        return Glance.UNUSUAL
+    parser = Parser(line_max_bytes=limits.line_max_bytes, event_max_bytes=limits.event_max_bytes)
+    try:
+        events = parser.feed(answer.held)
+    except TooLong:
+        return Glance.UNUSUAL
+    for event in events:
+        # Some streams begin with an event that only names where to resume.
+        if event.data and event.name == "message":
+            return messages.usual_result(event.data, id_) or Glance.UNUSUAL
+    return Glance.UNUSUAL if answer.is_complete else Glance.EARLY
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
