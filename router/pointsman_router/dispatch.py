@@ -4,7 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pointsman_contract import rawjson
+from pointsman_contract.meta import Exposed
 from pointsman_router import (
+    changes,
     dispatch_beside,
     jsonrpc,
     listing,
@@ -97,8 +99,8 @@ Answer = Empty | Welcome | Discovered | Listed | PromptsListed | UrisListed | Ec
 class Listen:
     """A stream of what changes."""
 
-    tools: bool
-    """Whether changes of the list of tools are wanted."""
+    lists: tuple[Exposed, ...]
+    """Of which lists changes are wanted."""
 
 
 Decision = Answer | Forward | Listen | Refusal
@@ -221,9 +223,8 @@ def _cursor(params: Mapping[str, bytes]) -> str | Refusal | None:
 
 
 def _listen(params: Mapping[str, bytes]) -> Listen | Refusal:
-    wanted = params.get("notifications", b"{}")
     try:
-        return Listen(tools=rawjson.members(wanted).get("toolsListChanged") == b"true")
+        return Listen(changes.wanted(params.get("notifications", b"{}")))
     except rawjson.Malformed:
         return refusals.invalid_params(
             "params.notifications must be an object with unique members."

@@ -52,15 +52,27 @@ class UrisListed:
         return b"[" + b",".join(entry.render(revision) for entry in self.entries) + b"]"
 
 
+def prompt_lines(catalogue: Catalogue, form: Form, server: str | None) -> Sequence[listing.Line]:
+    """Return the prompts that an endpoint lists, in order; `server` is the only one on its own."""
+    if server is None:
+        return catalogue.beside.prompt_table.lines[form]
+    shown = _shown(catalogue, server)
+    return shown.prompt_holding.lines if shown else ()
+
+
+def uri_lines(catalogue: Catalogue, member: str, server: str | None) -> Sequence[resources.Line]:
+    """Return the resources, or the templates, that an endpoint lists, in order."""
+    table = _table(catalogue, server)
+    if table is None:
+        return ()
+    return table.resources if member == "resources" else table.templates
+
+
 def list_prompts(
     catalogue: Catalogue, form: Form, server: str | None, cursor: str | None, page_size: int
 ) -> PromptsListed | Refusal:
     """Answer `prompts/list` from the snapshot; `server` is the only one on its own endpoint."""
-    lines: Sequence[listing.Line] = ()
-    if server is None:
-        lines = catalogue.beside.prompt_table.lines[form]
-    elif shown := _shown(catalogue, server):
-        lines = shown.prompt_holding.lines
+    lines = prompt_lines(catalogue, form, server)
     try:
         page = listing.cut(
             lines, f"prompts {form}", lambda line: line.names[form], cursor, page_size
@@ -75,11 +87,8 @@ def list_uris(
     catalogue: Catalogue, method: str, server: str | None, cursor: str | None, page_size: int
 ) -> UrisListed | Refusal:
     """Answer `resources/list` or `resources/templates/list` from the snapshot."""
-    table = _table(catalogue, server)
     member = URI_LISTS[method]
-    lines: Sequence[resources.Line] = ()
-    if table is not None:
-        lines = table.resources if member == "resources" else table.templates
+    lines = uri_lines(catalogue, member, server)
     try:
         page = listing.cut(lines, member, lambda line: line.uri, cursor, page_size)
     except listing.UnknownCursor:

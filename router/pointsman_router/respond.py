@@ -8,7 +8,7 @@ from enum import StrEnum
 import msgspec
 
 from pointsman_contract import rawjson
-from pointsman_router import failures, jsonrpc, listing, metakeys, translation
+from pointsman_router import changes, failures, jsonrpc, listing, metakeys, translation
 from pointsman_router.dispatch import (
     ECHO,
     Answer,
@@ -38,7 +38,8 @@ _ACTED_ON = frozenset(
 )
 
 _MODERN_CAPABILITIES = (
-    b'{"completions":{},"logging":{},"prompts":{},"resources":{},"tools":{"listChanged":true}}'
+    b'{"completions":{},"logging":{},"prompts":{"listChanged":true},'
+    b'"resources":{"listChanged":true},"tools":{"listChanged":true}}'
 )
 # Without a session there is no stream on which a change could be told.
 _LEGACY_CAPABILITIES = (
@@ -146,23 +147,9 @@ def untold(server: str, why: str, asker: Asker) -> Response:
     return _is_error(failures.untold_text(server, why), {}, asker)
 
 
-def acknowledgement(asker: Asker, *, tools: bool) -> bytes:
-    """Return the first message of a stream of changes: which of those asked for will come."""
-    honoured = b'{"toolsListChanged":true}' if tools else b"{}"
-    return _notification(
-        "notifications/subscriptions/acknowledged",
-        {"_meta": _subscription(asker), "notifications": honoured},
-    )
-
-
-def tools_changed(asker: Asker) -> bytes:
-    """Return the message that tells a stream of a change."""
-    return _notification("notifications/tools/list_changed", {"_meta": _subscription(asker)})
-
-
 def unsubscribed(asker: Asker) -> Response:
     """End a stream of changes on purpose."""
-    return _result(asker, _finished({"_meta": _subscription(asker)}, asker))
+    return _result(asker, _finished({"_meta": changes.mark(asker.id)}, asker))
 
 
 def failed(failure: Failure, asker: Asker) -> Response:
@@ -283,17 +270,3 @@ def _finished(members: Mapping[str, bytes], asker: Asker) -> bytes:
     whole = dict(members) | {"_meta": rawjson.assemble(meta)}
     whole.setdefault("resultType", b'"complete"')
     return rawjson.assemble(whole)
-
-
-def _subscription(asker: Asker) -> bytes:
-    return rawjson.assemble({metakeys.SUBSCRIPTION_ID: asker.id})
-
-
-def _notification(method: str, params: Mapping[str, bytes]) -> bytes:
-    return (
-        b'{"jsonrpc":"2.0","method":'
-        + rawjson.quote(method)
-        + b',"params":'
-        + rawjson.assemble(params)
-        + b"}"
-    )

@@ -1,35 +1,48 @@
 """The streams on which agents are told that a list has changed."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 
-from pointsman_router import dispatch, refusals, respond
+from pointsman_contract.meta import Exposed
+from pointsman_router import changes, dispatch, dispatch_beside, refusals, respond
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.dispatch import Listen, View
 from pointsman_router.eras import Revision
-from pointsman_router.listing import Line
+from pointsman_router.listing import Form, Line
 from pointsman_router.outlet import Outlet
 from pointsman_router.respond import Asker, Response
 
 
 class _Audience:
-    """The open streams of one endpoint, and what its list showed when they last heard of it."""
+    """The open streams of one endpoint, and what its lists showed when they last heard of it."""
 
-    def __init__(self, shown: Sequence[object]) -> None:
-        self.shown = shown
-        self.changes = 0
-        self.streams: set[asyncio.Event] = set()
+    def __init__(self) -> None:
+        self.shown: dict[Exposed, Sequence[object]] = {}
+        """Of each list that one of the streams was ever to be told of."""
+        self.changes: Counter[Exposed] = Counter()
+        self.streams: dict[asyncio.Event, tuple[Exposed, ...]] = {}
 
-    def stir(self) -> None:
-        for stream in self.streams:
-            stream.set()
+    def see(self, catalogue: Catalogue, view: View) -> None:
+        """Stir the streams that are to be told of what `catalogue` changes."""
+        changed = set()
+        for of, before in self.shown.items():
+            now = _shown(catalogue, view, of)
+            if now != before:
+                self.shown[of] = now
+                self.changes[of] += 1
+                changed.add(of)
+        for stream, lists in self.streams.items():
+            if not changed.isdisjoint(lists):
+                stream.set()
 
 
 class Subscriptions:
-    """Tells every open stream of each change of the list that its endpoint shows, once.
+    """Tells every open stream of each change of what its endpoint lists, once.
 
     `pause_s` after a message the next one follows at the earliest: whoever hears of a change
-    lists again, and a burst of them is worth one list.
+    lists again, and a burst of them is worth one list. Changes of several lists that are known by
+    then are told together.
     """
 
     def __init__(
@@ -46,27 +59,28 @@ class Subscriptions:
         """Tell one agent of changes until it leaves or the router ends; return the last message."""
         if self._streams_open >= self._streams_max:
             return respond.refused(refusals.too_many_streams(), asker.id)
-        audience = self._audiences.get(view)
-        if audience is None:
-            audience = self._audiences[view] = _Audience(_shown(self._current(), view))
-        stirred, told = asyncio.Event(), audience.changes
-        audience.streams.add(stirred)
+        audience = self._audience(view, listen.lists)
+        stirred = asyncio.Event()
+        told = {of: audience.changes[of] for of in listen.lists}
+        audience.streams[stirred] = listen.lists
         self._streams_open += 1
         outlet.begin(streams=True, leaving_cancels=True)
         try:
-            await outlet.say(respond.acknowledgement(asker, tools=listen.tools))
+            await outlet.say(changes.acknowledgement(asker.id, listen.lists))
             while not self._ending.is_set():
                 await stirred.wait()
                 stirred.clear()
-                if listen.tools and audience.changes != told:
-                    told = audience.changes
-                    await outlet.say(respond.tools_changed(asker))
+                changed = [of for of in listen.lists if audience.changes[of] != told[of]]
+                for of in changed:
+                    told[of] = audience.changes[of]
+                    await outlet.say(changes.told(asker.id, of))
+                if changed:
                     await self._pause()
             return respond.unsubscribed(asker)
         finally:
             outlet.settle()
             self._streams_open -= 1
-            audience.streams.discard(stirred)
+            del audience.streams[stirred]
             if not audience.streams:
                 self._audiences.pop(view, None)
 
@@ -74,17 +88,24 @@ class Subscriptions:
         """Take a new snapshot into account; to be called for each."""
         catalogue = self._current()
         for view, audience in self._audiences.items():
-            now = _shown(catalogue, view)
-            if now != audience.shown:
-                audience.shown = now
-                audience.changes += 1
-                audience.stir()
+            audience.see(catalogue, view)
 
     def end(self) -> None:
-        """End every stream with its last message, and each that is opened from now on."""
+        """End every stream with its last message, and each that is opened from now on.
+
+        One whose agent reads nothing ends when it is cut or given up, and then without a message.
+        """
         self._ending.set()
         for audience in self._audiences.values():
-            audience.stir()
+            for stream in audience.streams:
+                stream.set()
+
+    def _audience(self, view: View, lists: Iterable[Exposed]) -> _Audience:
+        audience = self._audiences.setdefault(view, _Audience())
+        for of in lists:
+            if of not in audience.shown:
+                audience.shown[of] = _shown(self._current(), view, of)
+        return audience
 
     async def _pause(self) -> None:
         try:
@@ -94,9 +115,26 @@ class Subscriptions:
             pass
 
 
-def _shown(catalogue: Catalogue, view: View) -> Sequence[object]:
+def _shown(catalogue: Catalogue, view: View, of: Exposed) -> Sequence[object]:
     """Return what makes a list another one, in its order, as a modern agent sees it."""
-    lines: Sequence[Line] = dispatch.shown(catalogue, view)
-    if catalogue.echo and view.server is None:
-        return (dispatch.ECHO,)
-    return tuple((line.names[view.form], line.rest[Revision.MODERN]) for line in lines)
+    match of:
+        case Exposed.TOOLS:
+            if catalogue.echo and view.server is None:
+                return (dispatch.ECHO,)
+            return _rendered(dispatch.shown(catalogue, view), view.form)
+        case Exposed.PROMPTS:
+            lines = dispatch_beside.prompt_lines(catalogue, view.form, view.server)
+            return _rendered(lines, view.form)
+        case Exposed.RESOURCES:
+            # Nobody is told of templates otherwise.
+            return tuple(
+                tuple(
+                    line.render(Revision.MODERN)
+                    for line in dispatch_beside.uri_lines(catalogue, member, view.server)
+                )
+                for member in dispatch_beside.URI_LISTS.values()
+            )
+
+
+def _rendered(lines: Iterable[Line], form: Form) -> Sequence[object]:
+    return tuple((line.names[form], line.rest[Revision.MODERN]) for line in lines)

@@ -389,7 +389,13 @@ def test_discover_is_answered_with_what_is_really_offered() -> None:
     members = result(respond.answered(Discovered(), asker(Revision.MODERN)))
 
     assert members["supportedVersions"] == ["2026-07-28"]
-    assert "tools" in members["capabilities"]
+    assert members["capabilities"] == {
+        "completions": {},
+        "logging": {},
+        "prompts": {"listChanged": True},
+        "resources": {"listChanged": True},
+        "tools": {"listChanged": True},
+    }
     assert members["resultType"] == "complete"
     assert members["_meta"] == {SERVER_INFO: OURS}
     assert_cacheable(members)

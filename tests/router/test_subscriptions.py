@@ -4,22 +4,37 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from bench import mcpport
 from bench.catalogues import Known, built, definition, found, server
+from bench.listed_beside import described
 from bench.mcpport import Connection, McpPort
 from bench.mcpstage import CAPABILITIES, MODERN, VERSION, rpc
 from bench.waiting import until
+from pointsman_contract.meta import Exposed
+from pointsman_router import offer
 from pointsman_router.catalogue import Catalogue
+from pointsman_router.entrycheck import Kind
+from pointsman_router.offer import Finding, Listing
 from pointsman_router.outlet import Pace
 
 ID = "io.modelcontextprotocol/subscriptionId"
 GITHUB, LONE = server("tools/github"), server("tools/lone")
 FIRST = built(Known(GITHUB, found("search")), Known(LONE, found("find")))
 WANTS_TOOLS = {"toolsListChanged": True}
+LISTS = ("tools", "resources", "prompts")
+WANTS_ALL = {f"{of}ListChanged": True for of in LISTS}
+LISTED = Listing(
+    (definition("search"),),
+    "2025-11-25",
+    prompts=(described(Kind.PROMPT, "ask"),),
+    resources=(described(Kind.RESOURCE, "test://a"),),
+    templates=(described(Kind.TEMPLATE, "row://{n}"),),
+)
 
 
 def listen(
@@ -52,6 +67,35 @@ def changed(*tools: str | bytes, previous: Catalogue = FIRST) -> Catalogue:
     return built(Known(GITHUB, found(*tools)), Known(LONE, found("find")), previous=previous)
 
 
+def offering(listing: Listing = LISTED, id_: str = "tools/all") -> Known:
+    """A server of which everything may be seen, and what it lists."""
+    return Known(server(id_, expose=tuple(Exposed)), Finding(offer.read(listing), None))
+
+
+def churned(of: str, number: int = 0) -> Known:
+    """The server after a change of one of its lists; each number is another change."""
+    match of:
+        case "tools":
+            listing = replace(LISTED, tools=(definition(f"tool{number}"),))
+        case "prompts":
+            listing = replace(LISTED, prompts=(described(Kind.PROMPT, f"prompt{number}"),))
+        case "resources":
+            listing = replace(LISTED, resources=(described(Kind.RESOURCE, f"test://{number}"),))
+        case _:
+            listing = replace(LISTED, templates=(described(Kind.TEMPLATE, f"x://{number}/{{n}}"),))
+    return offering(listing)
+
+
+async def told_of(agent: Connection, port: McpPort) -> list[str]:
+    """Which lists an agent is told of until all streams end, each as often as it is."""
+    port.end_subscriptions()
+    found = []
+    while "method" in (message := await agent.message()):
+        assert message["params"] == {"_meta": {ID: "listen:0"}}
+        found.append(message["method"].removeprefix("notifications/"))
+    return [method.removesuffix("/list_changed") for method in found]
+
+
 async def is_told(agent: Connection, port: McpPort) -> bool:
     """Whether the next message tells of a change; the end of all streams is the alternative."""
     port.end_subscriptions()
@@ -66,10 +110,21 @@ async def is_told(agent: Connection, port: McpPort) -> bool:
         (WANTS_TOOLS, WANTS_TOOLS),
         ({}, {}),
         ({"toolsListChanged": False}, {}),
-        ({"promptsListChanged": True, "resourceSubscriptions": ["file:///x"]}, {}),
-        ({"toolsListChanged": True, "resourcesListChanged": True}, WANTS_TOOLS),
+        ({"promptsListChanged": True}, {"promptsListChanged": True}),
+        ({"resourcesListChanged": True}, {"resourcesListChanged": True}),
+        (
+            {"toolsListChanged": False, "promptsListChanged": True, "resourcesListChanged": True},
+            {"promptsListChanged": True, "resourcesListChanged": True},
+        ),
+        (WANTS_ALL, WANTS_ALL),
+        ({"resourceSubscriptions": ["file:///x"], "rootsListChanged": True}, {}),
+        ({"toolsListChanged": True, "resourceSubscriptions": ["file:///x"]}, WANTS_TOOLS),
+        ({"toolsListChanged": "true", "promptsListChanged": 1, "resourcesListChanged": None}, {}),
     ],
-    ids=["tools", "nothing", "no tools", "what nobody offers", "tools among others"],
+    ids=[
+        *("tools", "nothing", "no tools", "prompts", "resources", "two of three", "all"),
+        *("what nobody offers", "tools among others", "neither yes nor no"),
+    ],
 )
 async def test_a_stream_begins_with_what_will_be_told(wanted: Any, honoured: Any, id_: str) -> None:
     async with mcpport.serving(FIRST) as port, listening(port, wanted, id_=id_) as (_, first):
@@ -126,6 +181,140 @@ async def test_who_did_not_ask_for_tools_is_not_told_of_them() -> None:
         port.catalogues.put(changed("read"))
 
         assert not await is_told(agent, port)
+
+
+EVERYTHING = built(offering())
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp?names=safe", "/mcp/servers/tools/all"])
+@pytest.mark.parametrize(
+    ("after", "expected"),
+    [
+        (offering(), []),
+        (churned("tools"), ["tools"]),
+        (churned("prompts"), ["prompts"]),
+        (churned("resources"), ["resources"]),
+        (churned("templates"), ["resources"]),
+        (
+            offering(replace(LISTED, prompts=(described(Kind.PROMPT, "ask", title="x"),))),
+            ["prompts"],
+        ),
+        (
+            offering(replace(LISTED, resources=(described(Kind.RESOURCE, "test://a", size=1),))),
+            ["resources"],
+        ),
+        (
+            offering(
+                replace(LISTED, templates=(described(Kind.TEMPLATE, "row://{n}", title="x"),))
+            ),
+            ["resources"],
+        ),
+        (offering(replace(LISTED, resources=())), ["resources"]),
+        (offering(replace(LISTED, tools=(), prompts=())), ["tools", "prompts"]),
+        (None, ["tools", "resources", "prompts"]),
+    ],
+    ids=[
+        *("nothing", "tools", "prompts", "resources", "templates", "a prompt's title"),
+        *("a resource's size", "a template's title", "no resources", "two lists", "no server"),
+    ],
+)
+async def test_an_agent_is_told_of_exactly_the_lists_that_changed(
+    path: str, after: Known | None, expected: list[str]
+) -> None:
+    now = built(*[after] if after else [], previous=EVERYTHING)
+    async with (
+        mcpport.serving(EVERYTHING) as port,
+        listening(port, WANTS_ALL, path=path) as (agent, _),
+    ):
+        port.catalogues.put(now)
+
+        assert await told_of(agent, port) == expected
+
+
+@pytest.mark.parametrize("wanted", LISTS)
+async def test_an_agent_is_told_of_no_list_that_it_did_not_ask_for(wanted: str) -> None:
+    async with (
+        mcpport.serving(EVERYTHING) as port,
+        listening(port, WANTS_ALL) as (other, _),
+        listening(port, {f"{wanted}ListChanged": True}) as (agent, _),
+    ):
+        port.catalogues.put(built())
+        await other.message()
+
+        assert await told_of(agent, port) == [wanted]
+
+
+async def test_another_servers_prompts_and_resources_are_no_news_on_the_endpoint_of_one() -> None:
+    lists = replace(LISTED, resources=(described(Kind.RESOURCE, "other://a"),), templates=())
+    other = offering(lists, "tools/other")
+    path = "/mcp/servers/tools/all"
+    async with (
+        mcpport.serving(EVERYTHING) as port,
+        listening(port, WANTS_ALL, path=path) as (agent, _),
+    ):
+        port.catalogues.put(built(offering(), other, previous=EVERYTHING))
+
+        assert await told_of(agent, port) == []
+
+
+async def test_a_collision_is_news_where_all_servers_are_listed() -> None:
+    other = offering(replace(LISTED, tools=(), prompts=(), templates=()), "tools/other")
+    now = built(offering(), other, previous=EVERYTHING)
+    async with mcpport.serving(EVERYTHING) as port, listening(port, WANTS_ALL) as (agent, _):
+        port.catalogues.put(now)
+
+        assert await told_of(agent, port) == ["resources"]
+
+
+async def test_what_changed_before_a_stream_began_is_no_news_on_it() -> None:
+    async with (
+        mcpport.serving(EVERYTHING) as port,
+        listening(port, {"promptsListChanged": True}),
+        listening(port, WANTS_TOOLS) as (earlier, _),
+    ):
+        port.catalogues.put(built(churned("prompts")))
+        port.catalogues.put(built(churned("tools")))
+        await earlier.message()
+        async with listening(port, WANTS_ALL) as (agent, _):
+            assert await told_of(agent, port) == []
+
+
+@pytest.mark.parametrize(
+    ("of", "told_as"), [*((of, of) for of in LISTS), ("templates", "resources")]
+)
+async def test_a_burst_of_changes_of_several_lists_is_told_once_of_each(
+    of: str, told_as: str
+) -> None:
+    async with (
+        mcpport.serving(EVERYTHING, pause_s=0.3) as port,
+        listening(port, WANTS_ALL) as (agent, _),
+    ):
+        port.catalogues.put(built(churned(of)))
+        first = await agent.message()
+        for number in range(1, 20):
+            port.catalogues.put(built(churned(of, number)))
+        port.catalogues.put(built())
+        later = [(await agent.message())["method"] for _ in LISTS]
+
+        assert first["method"] == f"notifications/{told_as}/list_changed"
+        assert later == [f"notifications/{each}/list_changed" for each in LISTS]
+        assert await told_of(agent, port) == []
+
+
+@pytest.mark.parametrize("of", [*LISTS, "templates"])
+async def test_during_the_pause_after_a_message_nothing_is_told_of_any_list(of: str) -> None:
+    async with (
+        mcpport.serving(EVERYTHING, pause_s=60.0) as port,
+        listening(port, WANTS_ALL) as (agent, _),
+    ):
+        port.catalogues.put(built())
+        first = [(await agent.message())["method"] for _ in LISTS]
+        async with listening(port, WANTS_ALL) as (later, _):
+            port.catalogues.put(built(churned(of)))
+            await later.message()
+
+        assert first == [f"notifications/{each}/list_changed" for each in LISTS]
+        assert await told_of(agent, port) == []
 
 
 async def test_a_burst_of_changes_is_told_at_once_and_then_once_more() -> None:
