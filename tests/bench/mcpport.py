@@ -5,7 +5,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 from bench import ports
 from bench.waiting import until
@@ -25,6 +25,7 @@ from pointsman_router.upstream import Calls
 
 BODY_MAX_BYTES = 4096
 BODY_S = 0.5
+CLOSE_S = 1.0
 _ANSWER_S = 10.0
 _PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
 _NOTE = b'{"jsonrpc":"2.0","method":"notifications/nothing"}'
@@ -137,15 +138,15 @@ class Connection:
 
     def stop_reading(self) -> None:
         """Leave what comes in the kernel."""
-        transport = self._writer.transport
-        assert isinstance(transport, asyncio.ReadTransport)
-        transport.pause_reading()
+        self._reading.pause_reading()
+
+    def read_on(self) -> None:
+        """Take what comes again."""
+        self._reading.resume_reading()
 
     async def is_cut(self) -> bool:
         """Read again, and say whether the router cut the connection before the answer's end."""
-        transport = self._writer.transport
-        assert isinstance(transport, asyncio.ReadTransport)
-        transport.resume_reading()
+        self.read_on()
         try:
             await self.answer()
         except (asyncio.IncompleteReadError, ConnectionError):
@@ -155,6 +156,11 @@ class Connection:
     async def close(self) -> None:
         """Hang up."""
         self._writer.close()
+
+    @property
+    def _reading(self) -> asyncio.ReadTransport:
+        # uvloop's transports are of none of asyncio's classes.
+        return cast(asyncio.ReadTransport, self._writer.transport)
 
 
 def message_in(event: bytes) -> Any:
@@ -288,7 +294,7 @@ async def serving(
         quick=door.quick,
         name="pointsman",
         body_max_bytes=BODY_MAX_BYTES,
-        close_s=1.0,
+        close_s=CLOSE_S,
     )
     try:
         yield port

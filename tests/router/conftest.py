@@ -11,6 +11,7 @@ from bench.mcpstage import Stage, call, staged, text
 # What reaches down to sockets has to be right on either loop: programs run on the second.
 _OF_SOCKETS = frozenset(
     [
+        "test_subscriptions",
         "test_upstream_connections",
         "test_upstream_dial",
         "test_upstream_egress",

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from pointsman_contract.meta import Exposed
 from pointsman_router import offer
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.entrycheck import Kind
+from pointsman_router.httpbytes import LAST_CHUNK
 from pointsman_router.offer import Finding, Listing
 from pointsman_router.outlet import Pace
 
@@ -400,3 +401,71 @@ async def test_streams_end_first_when_the_router_does() -> None:
         await asyncio.wait_for(port.drain(5.0), 2.0)
 
         assert "result" in await agent.message()
+
+
+# --- an agent that does not read
+
+
+@asynccontextmanager
+async def stuck(port: McpPort) -> AsyncIterator[Connection]:
+    """An agent that reads nothing, and a stream on which more was said than the kernel takes."""
+    # Every message repeats the id of the request: a long one fills what is in between soon.
+    id_ = json.dumps("x" * 1000)
+    async with listening(port, WANTS_ALL, id_=id_) as (agent, _):
+        agent.stop_reading()
+        (outlet,) = port.pulse.waiting
+        for _ in range(10_000):
+            port.catalogues.put(built() if port.catalogue() is EVERYTHING else EVERYTHING)
+            await asyncio.sleep(0)
+            if outlet._line.unread_bytes:
+                break
+        assert outlet._line.unread_bytes
+        yield agent
+
+
+async def test_an_agent_that_reads_nothing_of_what_changes_is_cut() -> None:
+    pace = Pace(silence_s=0.2, stall_s=0.5)
+    async with mcpport.serving(EVERYTHING, pace=pace, streams_max=1) as port, stuck(port) as agent:
+        await until(lambda: not port.pulse.waiting, what="the stuck stream has ended")
+        async with listening(port) as (_, first):
+            assert first["method"] == "notifications/subscriptions/acknowledged"
+
+        agent.read_on()
+        rest = await agent.rest()
+
+    assert rest
+    assert not rest.endswith(LAST_CHUNK)
+
+
+@pytest.mark.parametrize("is_familiar", [False, True], ids=["a new head", "a familiar head"])
+async def test_a_stuck_stream_is_given_up_with_the_router_and_nothing_is_added_to_it(
+    is_familiar: bool,
+) -> None:
+    async with AsyncExitStack() as running:
+        port = await running.enter_async_context(mcpport.serving(EVERYTHING))
+        if is_familiar:
+            await port.exchange(listen(port, "no filter"))
+        async with stuck(port) as agent:
+            port.end_subscriptions()
+            await port.drain(0.1)
+            await until(lambda: port.meter.in_flight == 0, what="the request has ended")
+            agent.read_on()
+            rest = await agent.rest()
+        async with asyncio.timeout(mcpport.CLOSE_S * 0.9):
+            await running.aclose()
+
+    assert rest
+    assert b'"result"' not in rest
+    assert not rest.endswith(LAST_CHUNK)
+
+
+async def test_a_stuck_stream_whose_agent_reads_on_ends_with_its_last_message() -> None:
+    async with mcpport.serving(EVERYTHING) as port, stuck(port) as agent:
+        port.end_subscriptions()
+        draining = asyncio.create_task(port.drain(60.0))
+        agent.read_on()
+        while "method" in (last := await agent.message()):
+            pass
+        await asyncio.wait_for(draining, 5.0)
+
+        assert last["result"]["resultType"] == "complete"
