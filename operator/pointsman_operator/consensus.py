@@ -131,7 +131,12 @@ def _discovered(said: _Said) -> Finding:
             return Finding(Truth.UNKNOWN, ServerReason.PENDING, message)
         message = _of(said, router, entry, "the upstream could not be listed")
         return Finding(Truth.FALSE, _word(entry.reason), message)
-    return Finding(Truth.TRUE, DISCOVERED, "the routers have listed the upstream")
+    listed = "the routers have listed the upstream"
+    for router, entry in said:
+        if entry.state is State.SERVING and entry.message:
+            # It is served all the same: a list beside its tools did not come, or its file is bad.
+            return Finding(Truth.TRUE, DISCOVERED, f"{listed}; {_of(said, router, entry, '')}")
+    return Finding(Truth.TRUE, DISCOVERED, listed)
 
 
 def _ready(said: _Said) -> Finding:

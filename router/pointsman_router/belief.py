@@ -8,12 +8,15 @@
 | tools             | no tools, three times | no tools                                            |
 | tools             | a failure             | the tools as before, stale, for a day               |
 | nothing           | a failure             | nothing, and why                                    |
+| entries of a kind | an error in the place | all else anew; these as before, for a day           |
+|                   | of their list         |                                                     |
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from pointsman_contract.report import ServerReason
+from pointsman_router.entrycheck import Kind
 from pointsman_router.offer import Finding, Offer
 from pointsman_router.registry import Skip
 
@@ -68,6 +71,8 @@ class Belief:
     """Empty lists since the last full one, counted only at a distance from each other."""
     empty_at_s: float = 0.0
     """When the last of them was counted."""
+    refused_at_s: Mapping[Kind, float] = field(default_factory=dict)
+    """Since when a list is answered with an error each time."""
 
     @property
     def reason(self) -> ServerReason | None:
@@ -78,6 +83,10 @@ class Belief:
 def listed(belief: Belief, offer: Offer, now_s: float, rhythm: Rhythm) -> Belief:
     """Return what is believed once the upstream listed `offer`."""
     known = belief.finding.offer
+    refused_at_s = {kind: belief.refused_at_s.get(kind, now_s) for kind in offer.refused}
+    if known is not None:
+        kept = [kind for kind, at_s in refused_at_s.items() if now_s - at_s <= rhythm.keep_s]
+        offer = offer.keeping(known, kept)
     if known is not None and offer.lacks_a_list_of(known):
         apart = not belief.empties or now_s - belief.empty_at_s >= rhythm.confirm_s
         empties = belief.empties + apart
@@ -92,8 +101,10 @@ def listed(belief: Belief, offer: Offer, now_s: float, rhythm: Rhythm) -> Belief
                 failures=0,
                 empties=empties,
                 empty_at_s=now_s if apart else belief.empty_at_s,
+                refused_at_s=refused_at_s,
             )
-    return Belief(_unless_equal(belief.finding, Finding(offer, None)), listed_at_s=now_s)
+    finding = _unless_equal(belief.finding, Finding(offer, None))
+    return Belief(finding, listed_at_s=now_s, refused_at_s=refused_at_s)
 
 
 def failed(belief: Belief, trouble: Skip, now_s: float, rhythm: Rhythm) -> Belief:

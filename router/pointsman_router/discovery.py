@@ -4,7 +4,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Protocol
 
@@ -211,6 +211,7 @@ class Discovery:
             _LOG.exception("a list could not be read", extra={"server": watch.target.id})
             self._failed(watch, Skip(ServerReason.PROTOCOL_VIOLATION, _UNREADABLE))
         else:
+            self._count(watch, offered.refused.values())
             now_s = self._clock.now_s()
             self._believe(watch, belief.listed(watch.belief, offered, now_s, self._rhythm))
         return at_least_ms
@@ -222,10 +223,14 @@ class Discovery:
             return await asyncio.to_thread(offer.read, listing)
 
     def _failed(self, watch: _Watch, trouble: Skip) -> None:
-        if self._meter is not None:
-            self._meter.failed(watch.target.id, trouble.reason)
+        self._count(watch, [trouble])
         now_s = self._clock.now_s()
         self._believe(watch, belief.failed(watch.belief, trouble, now_s, self._rhythm))
+
+    def _count(self, watch: _Watch, troubles: Iterable[Skip]) -> None:
+        if self._meter is not None:
+            for trouble in troubles:
+                self._meter.failed(watch.target.id, trouble.reason)
 
     def _believe(self, watch: _Watch, new: Belief) -> None:
         old, watch.belief = watch.belief, new
@@ -244,16 +249,15 @@ async def _part_from(watch: _Watch) -> None:
 
 def _log(server: str, finding: Finding) -> None:
     if finding.trouble is not None:
-        _LOG.warning(
-            "an upstream gave no list to believe",
-            extra={
-                "server": server,
-                "reason": finding.trouble.reason,
-                "detail": finding.trouble.message,
-            },
-        )
+        _warn("an upstream gave no list to believe", server, finding.trouble)
     elif finding.offer is not None:
         _LOG.info(
             "an upstream was listed",
             extra={"server": server, "tools": len(finding.offer.tools)},
         )
+        for refused in finding.offer.refused.values():
+            _warn("an upstream refused one of its lists", server, refused)
+
+
+def _warn(what: str, server: str, why: Skip) -> None:
+    _LOG.warning(what, extra={"server": server, "reason": why.reason, "detail": why.message})

@@ -14,6 +14,7 @@ from pointsman_contract.report import (
 )
 from pointsman_router import beside, registry, toolcheck
 from pointsman_router.beside import Shown
+from pointsman_router.entrycheck import Kind
 from pointsman_router.leftout import LeftOut
 from pointsman_router.listing import Form, Line
 from pointsman_router.offer import Finding, Offer, Tool
@@ -147,11 +148,10 @@ def _offered(
         known = {tool.name for tool in allowed} | {tool.name for tool in left_out}
         unmatched = tuple(sorted(set(meta.allowed_tools) - known))
     shown = beside.shown(server.id, meta, offer, allowed, max_length)
+    state, skip = State.SERVING, _refused(offer)
     if finding.trouble:
         state, skip = State.STALE, finding.trouble
-    elif allowed or (not is_exposed and shown is not None and not shown.is_empty):
-        state, skip = State.SERVING, None
-    else:
+    elif not allowed and (is_exposed or shown is None or shown.is_empty):
         state, skip = State.SKIPPED, _nothing_shown(meta, offer, left_out)
     return Exposure(
         server,
@@ -176,7 +176,31 @@ def _route(server: Server, tool: Tool, timeout_s: float) -> Route:
     return Route(server.id, tool.name, timeout_s, tool.annotations, is_plain)
 
 
+def _refused(offer: Offer) -> Skip | None:
+    """Return what is wrong with a server of which some lists did not come."""
+    if not offer.refused:
+        return None
+    first, *_ = offer.refused.values()
+    told = (_also_kept(offer, kind, why.message) for kind, why in sorted(offer.refused.items()))
+    return Skip(first.reason, "; ".join(told))
+
+
+def _also_kept(offer: Offer, kind: Kind, message: str) -> str:
+    shown = {Kind.PROMPT: offer.prompts, Kind.RESOURCE: offer.resources}
+    kept = shown.get(kind, offer.templates).entries
+    return f"{message}; the {kind}s that it listed before stay" if kept else message
+
+
 def _nothing_shown(meta: Meta, offer: Offer, left_out: Sequence[LeftOut]) -> Skip:
+    why, refused = _nothing_listed(meta, offer, left_out), _refused(offer)
+    if refused is None:
+        return why
+    if not meta.exposes(Exposed.TOOLS):
+        return refused
+    return Skip(why.reason, f"{why.message}; {refused.message}")
+
+
+def _nothing_listed(meta: Meta, offer: Offer, left_out: Sequence[LeftOut]) -> Skip:
     if not meta.exposes(Exposed.TOOLS):
         return Skip(
             ServerReason.NO_TOOLS_MATCHED, "the upstream lists nothing of what expose names"

@@ -1,8 +1,8 @@
 """What one upstream advertises, and which of it could never be shown."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 
 from pointsman_contract import digest, names, rawjson
 from pointsman_contract.report import ServerInfo, ToolReason
@@ -32,6 +32,8 @@ class Listing:
     prompts: tuple[bytes, ...] = ()
     resources: tuple[bytes, ...] = ()
     templates: tuple[bytes, ...] = ()
+    refused: Mapping[Kind, Skip] = field(default_factory=dict)
+    """The lists in whose place the upstream answered an error, and with which."""
 
     @property
     def size_bytes(self) -> int:
@@ -68,10 +70,29 @@ class Offer:
     prompts: Entries = _NO_PROMPTS
     resources: Entries = _NO_RESOURCES
     templates: Entries = _NO_TEMPLATES
+    refused: Mapping[Kind, Skip] = field(default_factory=dict)
+    """The lists that did not come, and why; of each there is what came before, or nothing."""
+
+    def keeping(self, known: "Offer", kinds: Collection[Kind]) -> "Offer":
+        """Return this offer with what `known` has of some kinds, and no longer or wider good."""
+        if not kinds:
+            return self
+        ttls_ms = (each.ttl_ms for each in (self, known) if each.ttl_ms is not None)
+        return replace(
+            self,
+            ttl_ms=min(ttls_ms, default=None),
+            private=self.private or known.private,
+            prompts=(known if Kind.PROMPT in kinds else self).prompts,
+            resources=(known if Kind.RESOURCE in kinds else self).resources,
+            templates=(known if Kind.TEMPLATE in kinds else self).templates,
+        )
 
     def lacks_a_list_of(self, known: "Offer") -> bool:
-        """Say whether one of the lists is empty in which `known` has something."""
-        return any(had and not has for had, has in zip(known.fills, self.fills, strict=True))
+        """Say whether one of the lists came empty in which `known` has something."""
+        return any(
+            had and not has and kind not in self.refused
+            for had, has, kind in zip(known.fills, self.fills, (None, *Kind), strict=True)
+        )
 
     @property
     def fills(self) -> tuple[bool, ...]:
@@ -112,6 +133,7 @@ def read(listing: Listing) -> Offer:
         prompts=entries.read(Kind.PROMPT, listing.prompts),
         resources=entries.read(Kind.RESOURCE, listing.resources),
         templates=entries.read(Kind.TEMPLATE, listing.templates),
+        refused=listing.refused,
     )
 
 

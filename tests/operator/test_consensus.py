@@ -242,6 +242,26 @@ def test_whatever_any_router_leaves_out_is_listed() -> None:
     assert lists.unmatched == ("a", "b")
 
 
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        pytest.param(
+            entry(reason="UpstreamRpcError", message="no prompts"), "; no prompts", id="all say it"
+        ),
+        pytest.param(entry(), "; router r1 says: no prompts", id="one says it"),
+    ],
+)
+def test_what_is_wrong_with_a_server_that_serves_is_told_beside_that(
+    other: Any, message: str
+) -> None:
+    word = entry(reason="UpstreamRpcError", message="no prompts")
+    consensus = reached(says("r1", word), says("r2", other))
+
+    assert consensus.discovered is not None
+    assert consensus.discovered.message == f"the routers have listed the upstream{message}"
+    assert str(consensus.ready.reason) == "Ready"
+
+
 def test_what_the_upstream_says_of_itself_is_shown() -> None:
     lists = reached(
         says(

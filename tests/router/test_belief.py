@@ -1,12 +1,16 @@
 """What is believed of an upstream follows from its listings, and from nothing else."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
+from bench.catalogues import definition
+from bench.listed_beside import described
 from pointsman_contract.report import ServerReason
 from pointsman_router import belief, offer
 from pointsman_router.belief import Belief, Rhythm
+from pointsman_router.entrycheck import Kind
 from pointsman_router.offer import Listing, Offer
 from pointsman_router.registry import Skip
 
@@ -107,6 +111,103 @@ def test_what_changes_nothing_leaves_the_same_finding(steps: Sequence[Step]) -> 
     before = after(*steps[:-1])
 
     assert after(steps[-1], since=before).finding is before.finding
+
+
+# --- lists beside the tools
+
+
+NO = Skip(ServerReason.UPSTREAM_RPC_ERROR, "no")
+
+
+def beside(*prompts: str, refused: bool = False, tool: str = "a", uri: str = "test://a") -> Offer:
+    """An offer of a tool, a resource and these prompts, unless their list is refused."""
+    return offer.read(
+        Listing(
+            (definition(tool),),
+            "2025-11-25",
+            prompts=tuple(described(Kind.PROMPT, name) for name in prompts),
+            resources=(described(Kind.RESOURCE, uri),),
+            refused={Kind.PROMPT: NO} if refused else {},
+        )
+    )
+
+
+PROMPTS, NO_PROMPTS, REFUSED = beside("ask"), beside(), beside(refused=True)
+
+
+@pytest.mark.parametrize(
+    ("steps", "prompts", "reason"),
+    [
+        pytest.param([(0, REFUSED)], [], None, id="refused from the start"),
+        pytest.param([(0, PROMPTS), (60, REFUSED)], ["ask"], None, id="refused"),
+        pytest.param(
+            [(0, PROMPTS), (60, REFUSED), (DAY_S + 60, REFUSED)],
+            ["ask"],
+            None,
+            id="refused for a day",
+        ),
+        pytest.param(
+            [(0, PROMPTS), (60, REFUSED), (DAY_S, REFUSED), (DAY_S + 61, REFUSED)],
+            [],
+            None,
+            id="refused for longer than a day",
+        ),
+        pytest.param(
+            [(0, PROMPTS), (60, REFUSED), (DAY_S, PROMPTS), (DAY_S + 61, REFUSED)],
+            ["ask"],
+            None,
+            id="refused, listed, refused",
+        ),
+        pytest.param(
+            [(0, PROMPTS), (60, REFUSED), (120, beside("tell"))], ["tell"], None, id="listed again"
+        ),
+        pytest.param(
+            [(0, PROMPTS), (60, REFUSED), (120, NO_PROMPTS)],
+            ["ask"],
+            "NoTools",
+            id="refused, then empty",
+        ),
+        pytest.param([(0, REFUSED), (60, NO_PROMPTS)], [], None, id="never any, then empty"),
+        pytest.param([(0, PROMPTS), (60, REFUSED), (61, DOWN)], ["ask"], "Unreachable", id="stale"),
+    ],
+)
+def test_prompts_whose_list_is_refused_stay_for_a_day(
+    steps: Sequence[Step], prompts: list[str], reason: str | None
+) -> None:
+    believed = after(*steps)
+
+    assert believed.finding.offer is not None
+    assert [entry.name for entry in believed.finding.offer.prompts.entries] == prompts
+    assert believed.reason == reason
+
+
+def test_what_comes_beside_a_refused_list_is_taken() -> None:
+    other = beside(tool="b", uri="test://b", refused=True)
+
+    offered = after((0, PROMPTS), (60, other)).finding.offer
+
+    assert offered is not None
+    assert [tool.name for tool in offered.tools] == ["b"]
+    assert [entry.name for entry in offered.resources.entries] == ["test://b"]
+    assert offered.refused == {Kind.PROMPT: NO}
+
+
+def test_what_stays_is_good_for_nobody_else_and_for_no_longer_than_before() -> None:
+    shy = replace(PROMPTS, private=True, ttl_ms=5)
+
+    kept = after((0, shy), (60, replace(REFUSED, ttl_ms=9))).finding.offer
+    gone = after((0, shy), (60, REFUSED), (DAY_S + 61, REFUSED)).finding.offer
+
+    assert kept is not None
+    assert (kept.private, kept.ttl_ms) == (True, 5)
+    assert gone is not None
+    assert (gone.private, gone.ttl_ms) == (False, None)
+
+
+def test_a_list_that_is_refused_again_changes_nothing() -> None:
+    before = after((0, PROMPTS), (60, REFUSED))
+
+    assert after((120, beside(refused=True)), since=before).finding is before.finding
 
 
 def waits(outcome: Offer | Skip, count: int, chance: float = 1.0) -> list[float]:

@@ -14,6 +14,7 @@ from pointsman_router.catalogue import Catalogue
 from pointsman_router.entrycheck import Kind
 from pointsman_router.listing import Form
 from pointsman_router.offer import Finding, Listing
+from pointsman_router.registry import Skip
 from pointsman_router.resources import Route, Suspended
 
 EVERYTHING = tuple(Exposed)
@@ -89,6 +90,77 @@ def test_a_server_may_expose_prompts_and_allow_no_tool() -> None:
 
     assert only(made).reason is ServerReason.NO_TOOLS_ALLOWED
     assert prompts_in(made) == ["github.ask"]
+
+
+NO_PROMPTS, NO_RESOURCES = (
+    Skip(ServerReason.UPSTREAM_RPC_ERROR, f"{of}/list: no") for of in ("prompts", "resources")
+)
+STAY = "; the prompts that it listed before stay"
+REFUSING = {Kind.PROMPT: NO_PROMPTS, Kind.RESOURCE: NO_RESOURCES}
+
+
+@pytest.mark.parametrize(
+    ("exposed", "listed", "refused", "expected"),
+    [
+        pytest.param(
+            ["Tools", "Prompts"],
+            found("add"),
+            [Kind.PROMPT],
+            (State.SERVING, "UpstreamRpcError", "prompts/list: no"),
+            id="nothing came before",
+        ),
+        pytest.param(
+            ["Tools", "Prompts"],
+            WHOLE,
+            [Kind.PROMPT],
+            (State.SERVING, "UpstreamRpcError", f"prompts/list: no{STAY}"),
+            id="something came before",
+        ),
+        pytest.param(
+            ["Tools", "Prompts", "Resources"],
+            found("add"),
+            [Kind.RESOURCE, Kind.PROMPT],
+            (State.SERVING, "UpstreamRpcError", "prompts/list: no; resources/list: no"),
+            id="two lists",
+        ),
+        pytest.param(
+            ["Prompts", "Resources"],
+            found(prompts=["ask"]),
+            [Kind.RESOURCE],
+            (State.SERVING, "UpstreamRpcError", "resources/list: no"),
+            id="prompts alone came",
+        ),
+        pytest.param(
+            ["Prompts"],
+            found(),
+            [Kind.PROMPT],
+            (State.SKIPPED, "UpstreamRpcError", "prompts/list: no"),
+            id="nothing to be served",
+        ),
+        pytest.param(
+            ["Tools", "Prompts"],
+            found(),
+            [Kind.PROMPT],
+            (State.SKIPPED, "NoTools", "the upstream lists no tools; prompts/list: no"),
+            id="no tools either",
+        ),
+    ],
+)
+def test_a_list_that_was_refused_is_told_of_and_costs_nothing_else(
+    exposed: list[str],
+    listed: Finding,
+    refused: list[Kind],
+    expected: tuple[State, str, str],
+) -> None:
+    assert listed.offer is not None
+    refusing = replace(listed.offer, refused={kind: REFUSING[kind] for kind in refused})
+    made = built(Known(server(expose=map(Exposed, exposed)), Finding(refusing, None)))
+
+    shown = only(made)
+    assert (shown.state, shown.reason, shown.message) == expected
+    assert [tool.name for tool in shown.tools] == [
+        tool.name for tool in listed.offer.tools if "Tools" in exposed
+    ]
 
 
 def test_a_uri_of_two_servers_leads_nowhere_and_both_are_told() -> None:

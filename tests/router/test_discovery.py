@@ -9,12 +9,13 @@ from dataclasses import replace
 import pytest
 
 from bench import behaviours, ports
-from bench.behaviours import errs, responds
+from bench.behaviours import errs, responds, results_in
 from bench.legacy_server import LegacyServer, tool
 from bench.links import QUICK, a_call, working
 from bench.modern_server import ModernServer
 from bench.raw_upstream import Behaviour, RawUpstream
 from bench.waiting import until
+from pointsman_contract.meta import Exposed
 from pointsman_router import offer
 from pointsman_router.discovery import Discovery
 from pointsman_router.offer import Finding, Listing, Offer
@@ -90,8 +91,9 @@ class Bench:
     def _changed(self) -> None:
         self.changes += 1
 
-    def follow(self, **urls: str) -> None:
-        self.discovery.follow({id_: Target(id_, url) for id_, url in urls.items()})
+    def follow(self, *exposes: Exposed, **urls: str) -> None:
+        exposed = frozenset(exposes or [Exposed.TOOLS])
+        self.discovery.follow({id_: Target(id_, url, exposes=exposed) for id_, url in urls.items()})
 
     def finding(self, id_: str = "a") -> Finding:
         return self.discovery.findings[id_]
@@ -521,6 +523,41 @@ async def test_large_lists_are_read_two_at_a_time_and_small_ones_need_no_place()
 
         assert waiting == PENDING
         assert len(bench.names() or []) == 100
+
+
+async def test_an_upstream_that_refuses_a_list_serves_its_tools_and_what_it_listed_before(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    welcome = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}, "prompts": {}}}
+    server = LegacyServer(
+        sessions=False,
+        on={
+            "initialize": results_in(welcome),
+            "prompts/list": results_in({"prompts": [{"name": "ask"}]}),
+        },
+    )
+    async with RawUpstream(server) as upstream, discovering() as bench:
+        bench.follow(Exposed.TOOLS, Exposed.PROMPTS, a=upstream.url())
+        await bench.idles()
+        server.on["prompts/list"] = errs(-32603, "no")
+        server.tools = [tool("new")]
+        await listed_again(bench, upstream, 72)
+        refusing, reason = bench.finding().offer, bench.reason()
+        server.on["prompts/list"] = results_in({"prompts": [{"name": "tell"}]})
+        await listed_again(bench, upstream, 72)
+        healed = bench.finding().offer
+
+    assert reason is None
+    assert refusing is not None
+    assert [one.name for one in refusing.tools] == ["new"]
+    assert [one.name for one in refusing.prompts.entries] == ["ask"]
+    assert bench.meter.failures == [("a", "UpstreamRpcError")]
+    (warned,) = (vars(record) for record in caplog.records if record.levelname == "WARNING")
+    assert (warned["server"], warned["reason"]) == ("a", "UpstreamRpcError")
+    assert "prompts/list" in warned["detail"]
+    assert healed is not None
+    assert not healed.refused
+    assert [one.name for one in healed.prompts.entries] == ["tell"]
 
 
 async def test_the_log_tells_each_change_once_and_no_address(

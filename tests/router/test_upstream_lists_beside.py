@@ -4,13 +4,16 @@ from typing import Any
 
 import pytest
 
-from bench.behaviours import errs, in_turn, responds, results_in
+from bench.behaviours import closes, errs, in_turn, responds, results_in
 from bench.legacy_server import LegacyServer, tool
 from bench.links import linked
 from bench.modern_server import MODERN, ModernServer
 from bench.raw_upstream import Behaviour, RawUpstream
 from pointsman_contract.meta import Exposed, Protocol
+from pointsman_contract.report import ServerReason
+from pointsman_router.entrycheck import Kind
 from pointsman_router.offer import Listing
+from pointsman_router.registry import Skip
 from pointsman_router.upstream import Trouble
 
 EVERYTHING = tuple(Exposed)
@@ -103,15 +106,57 @@ async def test_a_list_that_a_server_does_not_know_is_empty() -> None:
 @pytest.mark.parametrize(
     "broken",
     [
-        pytest.param(errs(-32603, "no"), id="an error"),
         pytest.param(responds(500), id="HTTP 500"),
         pytest.param(results_in({"prompts": {}}), id="no list"),
         pytest.param(results_in({"prompts": [], "nextCursor": "x"}), id="pages without end"),
+        pytest.param(closes(), id="a lost connection"),
     ],
 )
 async def test_a_list_that_breaks_off_leaves_nothing_half_known(broken: Behaviour) -> None:
     with pytest.raises(Trouble):
         await listed(legacy(*ALL, prompts__list=broken), *EVERYTHING)
+
+
+REFUSABLE = {
+    "prompts__list": (Kind.PROMPT, (1, 0, 1, 1)),
+    "resources__list": (Kind.RESOURCE, (1, 2, 0, 1)),
+    "resources__templates__list": (Kind.TEMPLATE, (1, 2, 1, 0)),
+}
+
+
+@pytest.mark.parametrize("code", [-32603, -32602, -32000, 7])
+@pytest.mark.parametrize("status", [200, 400], ids=["under 200", "under 400"])
+@pytest.mark.parametrize("method", REFUSABLE)
+async def test_a_list_that_is_answered_with_an_error_costs_no_other(
+    method: str, status: int, code: int
+) -> None:
+    kind, found = REFUSABLE[method]
+    refusal = errs(code, "no, thanks", status=status)
+
+    listing, _ = await listed(legacy(*ALL, **{method: refusal}), *EVERYTHING)
+
+    assert count(listing) == found
+    asked = method.replace("__", "/")
+    message = f"the upstream answers {asked} with error {code}: no, thanks"
+    assert listing.refused == {kind: Skip(ServerReason.UPSTREAM_RPC_ERROR, message)}
+
+
+@pytest.mark.parametrize("code", [-32603, -32601])
+async def test_a_page_that_is_answered_with_an_error_refuses_its_whole_list(code: int) -> None:
+    first = results_in({"prompts": [ASK], "nextCursor": "1"})
+    server = legacy(*ALL, prompts__list=in_turn(first, errs(code, "no")))
+
+    listing, _ = await listed(server, *EVERYTHING)
+
+    assert count(listing) == (1, 0, 1, 1)
+    assert listing.refused.keys() == {Kind.PROMPT}
+
+
+async def test_without_the_list_of_tools_nothing_is_listed() -> None:
+    with pytest.raises(Trouble, match="tools/list") as error:
+        await listed(legacy(*ALL, tools__list=errs(-32603, "no")), *EVERYTHING)
+
+    assert error.value.reason == ServerReason.UPSTREAM_RPC_ERROR
 
 
 async def test_a_modern_server_is_asked_in_its_own_era() -> None:

@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from pointsman_contract.meta import Exposed
-from pointsman_router.jsonrpc import METHOD_NOT_FOUND, RpcError
+from pointsman_router.jsonrpc import RpcError
 from pointsman_router.offer import Listing
-from pointsman_router.registry import Target
+from pointsman_router.registry import Skip, Target
 from pointsman_router.upstream import messages, modern, pages, trouble
 from pointsman_router.upstream.asking import Call, Listener
 from pointsman_router.upstream.calls import Calls
@@ -18,7 +18,7 @@ from pointsman_router.upstream.limits import Limits
 from pointsman_router.upstream.listening import Listening
 from pointsman_router.upstream.messages import Result
 from pointsman_router.upstream.opening import Opener
-from pointsman_router.upstream.pages import Listable, Pages
+from pointsman_router.upstream.pages import Listable, Pages, Refused
 from pointsman_router.upstream.pool import Attempt
 from pointsman_router.upstream.rpc import Ask, Rpc
 from pointsman_router.upstream.session import Standing
@@ -135,35 +135,39 @@ class Link:
             await self._wire.close()
 
     async def _list(self) -> Listing:
-        tools = prompts = resources = templates = _NONE
+        listed, refused = dict.fromkeys(pages.ALL, _NONE), {}
         # All of them share one bound: what is read of them is in memory together.
         left = self._limits.list_max_bytes
-        if Exposed.TOOLS in self._exposes:
-            tools = await self._every(pages.TOOLS, left)
-            left -= _size(tools)
-        if Exposed.PROMPTS in self._exposes:
-            prompts = await self._every(pages.PROMPTS, left)
-            left -= _size(prompts)
-        if Exposed.RESOURCES in self._exposes:
-            resources = await self._every(pages.RESOURCES, left)
-            templates = await self._every(pages.TEMPLATES, left - _size(resources))
+        for of in pages.ALL:
+            if of.exposed not in self._exposes:
+                continue
+            match await self._every(of, left):
+                case Pages() as whole:
+                    listed[of] = whole
+                    left -= sum(map(len, whole.items))
+                case Trouble() as why if of.kind is None:
+                    raise why
+                case Trouble() as why:
+                    # Whoever answers so is there: what it lists beside it is worth serving.
+                    refused[of.kind] = Skip(why.reason, why.message)
         terms = await self._standing.get()
         if not self._is_closed:
             self._listening.attend(terms)
-        whole = (tools, prompts, resources, templates)
+        ttls_ms = (each.ttl_ms for each in listed.values() if each.ttl_ms is not None)
         return Listing(
-            tools.items,
+            listed[pages.TOOLS].items,
             terms.revision,
             terms.server_info,
-            ttl_ms=min((each.ttl_ms for each in whole if each.ttl_ms is not None), default=None),
-            private=any(each.private for each in whole),
-            prompts=prompts.items,
-            resources=resources.items,
-            templates=templates.items,
+            ttl_ms=min(ttls_ms, default=None),
+            private=any(each.private for each in listed.values()),
+            prompts=listed[pages.PROMPTS].items,
+            resources=listed[pages.RESOURCES].items,
+            templates=listed[pages.TEMPLATES].items,
+            refused=refused,
         )
 
-    async def _every(self, of: Listable, max_bytes: int) -> Pages:
-        """Return all pages of a list; none of what the upstream does not have."""
+    async def _every(self, of: Listable, max_bytes: int) -> Pages | Trouble:
+        """Return all pages of a list, none of what the upstream does not have, or its error."""
         capability = of.method.partition("/")[0]
         if of is not pages.TOOLS and not _may_offer(await self._standing.get(), capability):
             return _NONE
@@ -171,13 +175,12 @@ class Link:
         async def page(params: Mapping[str, bytes]) -> Result | RpcError:
             return await self._page(of.method, params)
 
-        listed = await pages.every(of, page, self._limits, max_bytes)
-        if isinstance(listed, Pages):
-            return listed
-        terms = await self._standing.get()
-        if (of is pages.TOOLS and terms.offers_tools) or listed.code != METHOD_NOT_FOUND:
-            raise trouble.rpc_error(of.method, listed.code, listed.message)
-        return _NONE
+        match await pages.every(of, page, self._limits, max_bytes):
+            case Pages() as whole:
+                return whole
+            case Refused(why, is_unknown):
+                promised = of is pages.TOOLS and (await self._standing.get()).offers_tools
+                return _NONE if is_unknown and not promised else why
 
     async def _page(self, method: str, params: Mapping[str, bytes]) -> Result | RpcError:
         def build(terms: Terms) -> Ask:
@@ -202,10 +205,6 @@ class Link:
 
     def _tell_renewal(self) -> None:
         self._on_renewal()
-
-
-def _size(listed: Pages) -> int:
-    return sum(map(len, listed.items))
 
 
 def _may_offer(terms: Terms, capability: str) -> bool:

@@ -5,11 +5,14 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 
 from pointsman_contract import rawjson
+from pointsman_contract.meta import Exposed
 from pointsman_contract.rawjson import Malformed
-from pointsman_router.jsonrpc import RpcError
+from pointsman_router.entrycheck import Kind
+from pointsman_router.jsonrpc import METHOD_NOT_FOUND, RpcError
 from pointsman_router.upstream import trouble
 from pointsman_router.upstream.limits import Limits
 from pointsman_router.upstream.messages import Result
+from pointsman_router.upstream.trouble import Trouble
 
 # Nobody means a list to stay for longer than a year: what is larger is a mistake, and counts as
 # absent, as does what is no whole number at all.
@@ -26,12 +29,23 @@ class Listable:
     """Of the result."""
     noun: str
     """In a sentence."""
+    exposed: Exposed
+    """As what it is exposed."""
+    kind: Kind | None = None
+    """None: tools."""
 
 
-TOOLS = Listable("tools/list", "tools", "tools")
-PROMPTS = Listable("prompts/list", "prompts", "prompts")
-RESOURCES = Listable("resources/list", "resources", "resources")
-TEMPLATES = Listable("resources/templates/list", "resourceTemplates", "resource templates")
+TOOLS = Listable("tools/list", "tools", "tools", Exposed.TOOLS)
+PROMPTS = Listable("prompts/list", "prompts", "prompts", Exposed.PROMPTS, Kind.PROMPT)
+RESOURCES = Listable("resources/list", "resources", "resources", Exposed.RESOURCES, Kind.RESOURCE)
+TEMPLATES = Listable(
+    "resources/templates/list",
+    "resourceTemplates",
+    "resource templates",
+    Exposed.RESOURCES,
+    Kind.TEMPLATE,
+)
+ALL = (TOOLS, PROMPTS, RESOURCES, TEMPLATES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +57,15 @@ class Pages:
     """The shortest that a page stated, if one did."""
     private: bool = False
     """Whether a page said that it is not for everybody."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A list in whose place, or in the place of one of whose pages, an error was answered."""
+
+    why: Trouble
+    is_unknown: bool
+    """The upstream has no such list at all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +82,10 @@ _Ask = Callable[[Mapping[str, bytes]], Awaitable[Result | RpcError]]
 
 async def every(
     of: Listable, ask: _Ask, limits: Limits, max_bytes: int | None = None
-) -> Pages | RpcError:
+) -> Pages | Refused:
     """Return what is on all pages, asked for with raw parameters; raises Trouble.
 
-    `max_bytes` is what is left of the bound where several lists share it. Returns the upstream's
-    error where it does not list at all.
+    `max_bytes` is what is left of the bound where several lists share it.
     """
     max_bytes = limits.list_max_bytes if max_bytes is None else max_bytes
     items: list[bytes] = []
@@ -74,8 +96,9 @@ async def every(
     size = 0
     for _ in range(limits.pages_max):
         match await _page(of, ask, cursor):
-            case RpcError() as error:
-                return error
+            case RpcError(code, message):
+                why = trouble.rpc_error(of.method, code, message)
+                return Refused(why, is_unknown=cursor is None and code == METHOD_NOT_FOUND)
             case page:
                 items += page.items
         ttls_ms += [] if page.ttl_ms is None else [page.ttl_ms]
@@ -95,8 +118,6 @@ async def every(
 
 async def _page(of: Listable, ask: _Ask, cursor: bytes | None) -> _Page | RpcError:
     match await ask({} if cursor is None else {"cursor": cursor}):
-        case RpcError(code, message) if cursor is not None:
-            raise trouble.rpc_error(of.method, code, message)
         case RpcError() as error:
             return error
         case Result(raw):
