@@ -11,6 +11,7 @@ from bench.legacy_server import LegacyServer
 from bench.links import QUICK, a_call, linked
 from bench.modern_server import ModernServer
 from bench.raw_upstream import Behaviour, RawUpstream
+from bench.waiting import until
 from pointsman_contract.meta import Protocol
 from pointsman_router.jsonrpc import RpcError
 from pointsman_router.upstream import Link, Result, Trouble
@@ -277,6 +278,114 @@ async def test_a_legacy_server_is_asked_at_intervals_whether_it_moved_on() -> No
     assert listed.protocol_version == "2026-07-28"
     assert len(upstream.requests(PROBE)) == 3
     assert len(upstream.requests("initialize")) == 1
+
+
+# --- what becomes of the session
+
+
+def deletions(upstream: RawUpstream) -> list[str | None]:
+    """The sessions that were ended."""
+    return [one.header("mcp-session-id") for one in upstream.received if one.method == "DELETE"]
+
+
+async def test_the_session_of_a_server_that_moved_on_is_ended_beside_the_calls() -> None:
+    both = LegacyServer(on={"DELETE": behaviours.hangs()})
+    limits = replace(QUICK, revise_s=0.0, farewell_s=0.2)
+    async with (
+        RawUpstream(both) as upstream,
+        linked(upstream.url(), limits, protocol=Protocol.AUTO) as link,
+    ):
+        await link.list()
+        old = _session(link)
+        for method in (PROBE, "tools/list", "tools/call"):
+            both.on[method] = ModernServer()._answer
+        await link.list()
+        found = await link.call(a_call())
+        await until(lambda: deletions(upstream))
+
+    assert isinstance(found, Result)
+    assert deletions(upstream) == [old.id]
+
+
+async def test_a_session_is_ended_only_once_none_of_our_calls_is_in_it() -> None:
+    gate = asyncio.Event()
+    both = LegacyServer(on={"tools/call": behaviours.held(gate, results_in({"content": []}))})
+    async with (
+        RawUpstream(both) as upstream,
+        linked(upstream.url(), replace(QUICK, revise_s=0.0), protocol=Protocol.AUTO) as link,
+    ):
+        await link.list()
+        old = _session(link)
+        calling = [asyncio.create_task(link.call(a_call())) for _ in range(2)]
+        await until(lambda: len(upstream.requests("tools/call")) == 2)
+        calling.pop().cancel()
+        await until(lambda: upstream.requests("notifications/cancelled"))
+        both.on |= dict.fromkeys((PROBE, "tools/list"), ModernServer()._answer)
+        await link.list()
+        modern = link.terms
+        await link.list()
+        early = deletions(upstream)
+        gate.set()
+        found = await calling.pop()
+        await until(lambda: deletions(upstream))
+
+    assert isinstance(modern, Modern)
+    assert early == []
+    assert found == Result(b'{"content": []}')
+    assert deletions(upstream) == [old.id]
+
+
+async def test_the_session_of_a_server_that_refuses_its_era_is_ended_and_its_stream_left() -> None:
+    told = {"tools": {"listChanged": True}}
+    welcome = {"protocolVersion": "2025-11-25", "capabilities": told}
+    refusal = errs(-32022, "no", {"supported": ["2026-07-28"]}, status=400)
+    server = LegacyServer(
+        on={
+            "initialize": results_in(welcome, **{"Mcp-Session-Id": "old"}),
+            "notifications/initialized": responds(202, content_type=""),
+            "tools/list": results_in({"tools": []}),
+            "GET": behaviours.hangs(),
+            "tools/call": refusal,
+        }
+    )
+    async with (
+        RawUpstream(server) as upstream,
+        linked(upstream.url(), protocol=Protocol.AUTO) as link,
+    ):
+        await link.list()
+        await until(lambda: any(one.method == "GET" for one in upstream.received))
+        listened = link.listens
+        server.on |= {PROBE: ModernServer()._answer}
+        server.on["tools/call"] = behaviours.in_turn(refusal, ModernServer()._answer)
+        found = await link.call(a_call())
+        left = not link.listens
+        await until(lambda: deletions(upstream))
+
+    assert isinstance(found, Result)
+    assert (listened, left) == (True, True)
+    assert deletions(upstream) == ["old"]
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        pytest.param(behaviours.loses_session_by_404(), id="404"),
+        pytest.param(behaviours.loses_session_by_400(), id="400"),
+    ],
+)
+async def test_a_session_that_the_server_forgot_is_not_ended(lost: Behaviour) -> None:
+    server = LegacyServer()
+    server.lost_session = lost
+    async with (
+        RawUpstream(server) as upstream,
+        linked(upstream.url(), protocol=Protocol.AUTO) as link,
+    ):
+        await link.list()
+        server.forget_sessions()
+        await link.call(a_call())
+        renewed = _session(link)
+
+    assert deletions(upstream) == [renewed.id]
 
 
 async def test_a_failed_look_for_an_upgrade_changes_nothing() -> None:

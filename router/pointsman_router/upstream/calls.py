@@ -79,11 +79,11 @@ class Calls:
         `watch` is called whenever the answer has got further, and when it never will. What was
         begun has to be passed to `done`, `call` or `drop`.
         """
-        terms = self._standing.current
-        if terms is None or self._is_closed or self._throttle.is_on:
+        tenure = self._standing.tenure
+        if tenure is None or self._is_closed or self._throttle.is_on:
             return None
-        if worded is None or worded.terms is not terms:
-            worded = self._worded(call, terms)
+        if worded is None or worded.terms is not tenure.terms:
+            worded = self._worded(call, tenure.terms)
         if not self._bulkhead.take():
             return None
         connection = self._wire.idle()
@@ -91,9 +91,10 @@ class Calls:
             self._bulkhead.leave()
             return None
         self._enter()
+        tenure.out += 1
         id_ = self._rpc.new_id()
         connection.send_watched(worded.spelled(id_, arguments), watch)
-        return Begun(self, Sent(id_, terms, connection), worded, time.perf_counter())
+        return Begun(self, Sent(id_, tenure, connection), worded, time.perf_counter())
 
     def glance(self, begun: Begun) -> bytes | Glance:
         """Return the result of what was begun, if it has come and is a usual one."""
@@ -103,6 +104,7 @@ class Calls:
         """Be done with a call whose answer was the right one."""
         begun.is_taken = True
         self._wire.done(begun.sent.connection)
+        self._standing.leave(begun.sent.tenure)
         self._leave(has_place=True)
 
     def drop(self, begun: Begun) -> None:
@@ -110,6 +112,7 @@ class Calls:
         if not begun.is_taken:
             begun.is_taken = True
             begun.sent.connection.abort()
+            self._standing.leave(begun.sent.tenure)
             self._leave(has_place=True)
 
     async def call(
@@ -144,6 +147,8 @@ class Calls:
         finally:
             if attempt.earlier is not None:  # nobody came to read its answer
                 attempt.earlier.connection.abort()
+            if begun is not None:
+                self._standing.leave(begun.sent.tenure)
             self._leave(has_place=has_place)
 
     def demand_open(self) -> None:

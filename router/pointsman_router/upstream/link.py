@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Callable, Mapping
 
-from pointsman_contract.meta import Exposed
 from pointsman_router.jsonrpc import RpcError
 from pointsman_router.offer import Listing
 from pointsman_router.registry import Skip, Target
@@ -14,6 +13,7 @@ from pointsman_router.upstream.desk import Desk
 from pointsman_router.upstream.dial import Dialler
 from pointsman_router.upstream.era import Modern, Session, Terms
 from pointsman_router.upstream.exchange import Wire
+from pointsman_router.upstream.farewell import Farewells
 from pointsman_router.upstream.limits import Limits
 from pointsman_router.upstream.listening import Listening
 from pointsman_router.upstream.messages import Result
@@ -54,8 +54,13 @@ class Link:
             myself=self._myself,
         )
         self._standing = Standing(
-            self._rpc, opener, protocol=target.protocol, revise_s=self._limits.revise_s
+            self._rpc,
+            opener,
+            protocol=target.protocol,
+            revise_s=self._limits.revise_s,
+            part=self._part,
         )
+        self._farewells = Farewells(self._wire, self._limits)
         self._listening = Listening(
             self._wire,
             self._rpc,
@@ -123,11 +128,8 @@ class Link:
         try:
             await self._listening.close()
             await self.calls.settle()
-            left = await self._standing.close()
-            if isinstance(left, Session) and left.id is not None:
-                await self._wire.delete(left.headers)
-        except Trouble:
-            pass  # a session that cannot be ended ends by itself
+            await self._standing.close()
+            await self._farewells.bidden()
         finally:
             self.calls.close()
             await self._standing.close()
@@ -202,6 +204,10 @@ class Link:
             )
 
         return (await self._standing.ask(build, Attempt()))[0]
+
+    def _part(self, session: Session) -> None:
+        self._listening.leave(session)
+        self._farewells.bid(session)
 
     def _tell_renewal(self) -> None:
         self._on_renewal()

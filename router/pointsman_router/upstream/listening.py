@@ -75,6 +75,12 @@ class Listening:
             self._heard, self._is_live = terms, False
             self._task = asyncio.create_task(self._listen(terms))
 
+    def leave(self, terms: Terms) -> None:
+        """End the stream where it is one of these terms: they are over."""
+        if self._task is not None and self._heard is terms:
+            self._task.cancel()
+            self._task = None
+
     async def close(self) -> None:
         """End the stream."""
         if self._task is not None:

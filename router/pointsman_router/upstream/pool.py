@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pointsman_router.upstream import trouble
 from pointsman_router.upstream.connection import NEVER, Connection, State
 from pointsman_router.upstream.dial import Dialler
-from pointsman_router.upstream.era import Terms
 from pointsman_router.upstream.limits import Limits
+from pointsman_router.upstream.tenure import Tenure
 
 # Deadlines lie seconds ahead: looking for them more often would only cost.
 _LOOK_S = 0.05
@@ -19,7 +19,7 @@ class Sent:
     """A request that was sent without a task to wait for its answer."""
 
     id: str
-    terms: Terms
+    tenure: Tenure
     connection: Connection
 
 
