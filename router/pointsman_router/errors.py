@@ -30,7 +30,7 @@ def untold(server: str, why: str, asker: Asker) -> Response:
 
 def relayed(server: str, error: RpcError, method: str, asker: Asker) -> Response:
     """Relay an upstream's own error, in the codes that the agent's era has for it."""
-    code = _code(error.code, method, is_modern=asker.revision is Revision.MODERN)
+    code = _code(error, method, is_modern=asker.revision is Revision.MODERN)
     status = 400 if code == Code.MISSING_CAPABILITY else 200
     if len(error.raw) > ERROR_MAX_BYTES:
         text = failures.error_text(server, error.code, error.message)
@@ -42,12 +42,15 @@ def relayed(server: str, error: RpcError, method: str, asker: Asker) -> Response
     return Response(status, jsonrpc.raw_error_response(asker.id, raw))
 
 
-def _code(code: int, method: str, *, is_modern: bool) -> int:
+def _code(error: RpcError, method: str, *, is_modern: bool) -> int:
+    code = error.code
     if is_modern:
+        # It is never sent in the agent's era, of whichever the upstream is.
         if code == RESOURCE_NOT_FOUND:
             return jsonrpc.INVALID_PARAMS
         return jsonrpc.INTERNAL_ERROR if code in _LEGACY_ALONE else code
-    if code == jsonrpc.INVALID_PARAMS and method == _READ:
-        # The only parameter of it is the URI.
+    if code == jsonrpc.INVALID_PARAMS and method == _READ and error.is_modern:
+        # The only parameter of it is the URI. A legacy upstream has a code for an unknown one,
+        # and means something else.
         return RESOURCE_NOT_FOUND
     return jsonrpc.INTERNAL_ERROR if code in _MODERN_ALONE else code

@@ -73,6 +73,8 @@ class RpcError:
     """The error object, byte for byte."""
     untaken: bool = False
     """Whether its HTTP status says that the request was not taken."""
+    is_modern: bool = False
+    """Whether its code means what 2026-07-28 says; else it is of a revision before."""
 
 
 Message = Request | Notification

@@ -316,8 +316,6 @@ async def test_an_upstreams_trouble_is_an_error_with_the_refusal_as_its_data(
 @pytest.mark.parametrize(
     ("version", "method", "code", "expected"),
     [
-        pytest.param(MODERN, "resources/read", -32002, (200, -32602), id="not found, modern"),
-        pytest.param("2025-11-25", "resources/read", -32602, (200, -32002), id="not found, legacy"),
         pytest.param("2025-11-25", "prompts/get", -32602, (200, -32602), id="bad arguments"),
         pytest.param(MODERN, "prompts/get", -32021, (400, -32021), id="a capability, modern"),
         pytest.param("2025-11-25", "prompts/get", -32021, (200, -32603), id="one, legacy"),
@@ -344,6 +342,34 @@ async def test_an_upstreams_own_error_is_relayed_in_the_codes_of_the_era(
     assert told.verdict == expected
     assert told.document["error"]["message"] == "why"
     assert b'"data":{"uri":"test://a","n":1.0}' in told.body
+
+
+@pytest.mark.parametrize(
+    ("version", "said_by_modern", "code", "expected"),
+    [
+        pytest.param(MODERN, True, -32602, -32602, id="between modern ones"),
+        pytest.param(MODERN, False, -32002, -32602, id="of a legacy one to a modern agent"),
+        pytest.param("2025-11-25", True, -32602, -32002, id="of a modern one to a legacy agent"),
+        pytest.param("2025-11-25", False, -32002, -32002, id="between legacy ones"),
+        pytest.param(MODERN, True, -32002, -32602, id="a code that its own era has no more"),
+        pytest.param(MODERN, False, -32602, -32602, id="other faults, of a legacy one"),
+        pytest.param("2025-11-25", False, -32602, -32602, id="other faults, between legacy ones"),
+    ],
+)
+async def test_an_unknown_resource_is_told_in_the_code_of_the_agents_era(
+    version: str, said_by_modern: bool, code: int, expected: int
+) -> None:
+    raw = b'{"code":%d,"message":"why","data":{"uri":"test://a"}}' % code
+    error = RpcError(code, "why", raw, is_modern=said_by_modern)
+    async with serving(answers(error)) as (port, _):
+        told = await ask(port, version, "resources/read", uri="test://a")
+
+    assert told.verdict == (200, expected)
+    assert told.document["error"] == {
+        "code": expected,
+        "message": "why",
+        "data": {"uri": "test://a"},
+    }
 
 
 async def test_an_error_that_is_too_large_to_pass_on_is_named() -> None:

@@ -258,6 +258,26 @@ async def test_a_forced_era_stays_whatever_is_answered(
     assert bool(upstream.requests("initialize")) == (protocol is Protocol.LEGACY)
 
 
+@pytest.mark.parametrize(
+    ("server", "is_modern"),
+    [
+        pytest.param(LegacyServer(), False, id="legacy"),
+        pytest.param(ModernServer(), True, id="modern"),
+    ],
+)
+async def test_an_error_says_in_which_eras_codes_it_is(
+    server: LegacyServer | ModernServer, is_modern: bool
+) -> None:
+    async with (
+        RawUpstream(server) as upstream,
+        linked(upstream.url(), protocol=Protocol.AUTO) as link,
+    ):
+        found = await link.call(a_call("unknown"))
+
+    assert isinstance(found, RpcError)
+    assert (found.code, found.is_modern) == (-32602, is_modern)
+
+
 async def test_a_legacy_server_is_asked_at_intervals_whether_it_moved_on() -> None:
     both = LegacyServer()
     limits = replace(QUICK, revise_s=0.0)

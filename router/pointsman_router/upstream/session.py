@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 
 from pointsman_contract.meta import Protocol
 from pointsman_router.jsonrpc import RpcError
@@ -127,8 +128,12 @@ class Standing:
         tenure.out += 1
         try:
             answered = await self._rpc.ask(build(tenure.terms), tenure.terms, attempt)
-            if isinstance(answered, Lost):
-                tenure.is_lost = True
+            match answered:
+                case Lost():
+                    tenure.is_lost = True
+                case Answered(RpcError() as error) if isinstance(tenure.terms, Modern):
+                    told = replace(error, is_modern=True)
+                    return Answered(told, answered.session_id, answered.status)
             return answered
         finally:
             self.leave(tenure)
