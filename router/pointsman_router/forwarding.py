@@ -17,6 +17,9 @@ from pointsman_router.refusals import Code
 from pointsman_router.respond import Asker, Response
 from pointsman_router.upstream import Begun, Call, Listener, Notice, Result, Trouble
 
+# What is unknown to an upstream is told in these; so are other faults, and a listing is cheap.
+_MAYBE_GONE = frozenset([jsonrpc.INVALID_PARAMS, refusals.RESOURCE_NOT_FOUND])
+
 
 class Link(Protocol):
     """The way to one server."""
@@ -129,11 +132,11 @@ class Forwarding:
             case RpcError() as error:
                 if error.code == Code.HEADER_MISMATCH and error.untaken:
                     return NotTaken(error)
+                if error.code in _MAYBE_GONE:
+                    # It may have dropped what its list still named.
+                    self._nudge(server)
                 if not forward.calls_tool:
                     return errors.relayed(server, error, forward.call.method, asker)
-                if error.code == jsonrpc.INVALID_PARAMS:
-                    # It may have dropped a tool that its list still named.
-                    self._nudge(server)
                 return respond.upstream_error(server, error, asker, is_resumed=forward.is_resumed)
             case Trouble() as trouble:
                 return self._failed(_failure(server, trouble), forward, asker)

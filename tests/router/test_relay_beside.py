@@ -372,6 +372,32 @@ async def test_an_unknown_resource_is_told_in_the_code_of_the_agents_era(
     }
 
 
+REFERENCE = {
+    "ref": {"type": "ref/prompt", "name": "github.ask"},
+    "argument": {"name": "n", "value": ""},
+}
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "code", "is_listed_again"),
+    [
+        pytest.param("prompts/get", {"name": "github.ask"}, -32602, True, id="a prompt"),
+        pytest.param("resources/read", {"uri": "test://a"}, -32602, True, id="a resource, modern"),
+        pytest.param("resources/read", {"uri": "test://a"}, -32002, True, id="a resource, legacy"),
+        pytest.param("completion/complete", REFERENCE, -32602, True, id="what is referred to"),
+        pytest.param("prompts/get", {"name": "github.ask"}, -32603, False, id="another error"),
+    ],
+)
+async def test_an_upstream_that_knows_no_more_what_it_listed_is_listed_again(
+    method: str, params: dict[str, Any], code: int, is_listed_again: bool
+) -> None:
+    raw = b'{"code":%d,"message":"why"}' % code
+    async with serving(answers(RpcError(code, "why", raw))) as (port, _):
+        await ask(port, MODERN, method, **params)
+
+    assert port.nudged == (["tools/github"] if is_listed_again else [])
+
+
 async def test_an_error_that_is_too_large_to_pass_on_is_named() -> None:
     raw = b'{"code":-32002,"message":"why","data":"%b"}' % (b"x" * 65 * 1024)
     async with serving(answers(RpcError(-32002, "why", raw))) as (port, _):
