@@ -16,7 +16,8 @@ _RESUMING = ("inputResponses", "requestState")
 _COMPLETING = frozenset(["ref", "argument", "context"])
 # What an upstream may ask of an agent through the router; nothing else is relayed back.
 _RELAYED_CAPABILITIES = ("elicitation", "roots", "sampling")
-# A legacy agent cannot say what it wants logged with its call; this is what servers log by default.
+# A legacy agent is promised `logging`, and cannot say with its call what it wants of it; a modern
+# upstream logs nothing unasked. This is what servers log by default.
 _LEGACY_LOG_LEVEL = b'"info"'
 # By their first characters: objects, lists and booleans.
 _NEVER_A_TOKEN = frozenset("{[tf")
