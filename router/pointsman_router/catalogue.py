@@ -2,33 +2,19 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from types import MappingProxyType
 
 from pointsman_contract import digest, names
-from pointsman_contract.report import ServerReason, SkippedTool, ToolReason, printable
-from pointsman_router import beside, exposure, listing
+from pointsman_contract.report import ServerReason, SkippedTool, State, ToolReason, printable
+from pointsman_router import beside, departed, exposure, listing
 from pointsman_router.beside import Together
+from pointsman_router.departed import Memory
 from pointsman_router.exposure import Exposure, Route
 from pointsman_router.listing import Form, Line
 from pointsman_router.offer import Finding
 from pointsman_router.registry import Registry
-
-# For how long a name that agents once saw is answered with what became of it; those of a suspended
-# server are for as long as it is.
-DEPARTED_S = 24 * 3600
-# A bound on that memory; the oldest are forgotten first.
-DEPARTED_MAX = 100_000
-
-
-@dataclass(frozen=True, slots=True)
-class Departed:
-    """What became of a name that agents once saw."""
-
-    reason: str
-    """`suspended` or `removed`."""
-    server: str
-    until_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +26,8 @@ class Catalogue:
     routes: Mapping[str, Route]
     exposures: Mapping[str, Exposure]
     lines: Mapping[Form, tuple[Line, ...]]
-    departed: Mapping[str, Departed]
+    departed: Memory
+    """Of the tools."""
     withheld: Mapping[str, str]
     """Every name that only a suspension hides, and of which server; `*` names none."""
     beside: Together
@@ -50,6 +37,8 @@ class Catalogue:
     private: bool = False
     """Whether an upstream says that its list is not for everybody."""
     fault: str | None = None
+    departed_prompts: Memory = field(default_factory=dict)
+    departed_uris: Memory = field(default_factory=dict)
 
 
 def empty() -> Catalogue:
@@ -92,6 +81,7 @@ def build(
         if len(claimants) == 1
         for server, tool in claimants
     }
+    remembered = partial(departed.remembered, suspended=_suspended(registry), now_s=now_s)
     return Catalogue(
         revision=digest.revision(
             (
@@ -107,12 +97,24 @@ def build(
         routes=MappingProxyType(routes),
         exposures=MappingProxyType(exposures),
         lines={form: _sorted_lines(exposures.values(), form) for form in (Form.DOTTED, Form.SAFE)},
-        departed=_departed(before, registry, routes, now_s),
+        departed=remembered(before.departed, before.routes, routes, at_most=departed.DEPARTED_MAX),
         withheld={name: id_ for id_, shown in exposures.items() for name in sorted(shown.withheld)},
         beside=shown_beside,
         ttl_ms=min((each.ttl_ms for each in offers if each.ttl_ms is not None), default=None),
         private=any(each.private for each in offers),
         fault=registry.fault,
+        departed_prompts=remembered(
+            before.departed_prompts,
+            before.beside.prompt_table.routes,
+            shown_beside.prompt_table.routes,
+            at_most=departed.DEPARTED_MAX,
+        ),
+        departed_uris=remembered(
+            before.departed_uris,
+            before.beside.resource_table.routes,
+            shown_beside.resource_table.routes,
+            at_most=departed.DEPARTED_URIS_MAX,
+        ),
     )
 
 
@@ -122,21 +124,53 @@ def became(catalogue: Catalogue, name: str, server: str | None = None) -> str | 
     `server` is the only one, on its own endpoint, where `name` is the tool's own. A suspended
     server's calls say so on a replica that never listed it, too, for every tool that it names.
     """
-    if server is not None:
-        exposure = catalogue.exposures.get(server)
-        meta = exposure.server.meta if exposure else None
-        if meta is None:
-            return None
-        name = names.dotted(meta.prefix, name)
-    departed = catalogue.departed.get(name)
-    if departed and server in (None, departed.server):
-        return departed.reason
-    withheld_by = catalogue.withheld.get(name)
-    return _SUSPENDED if withheld_by and server in (None, withheld_by) else None
+    common = _common_name(catalogue, name, server)
+    if common is None:
+        return None
+    if reason := departed.reason(catalogue.departed, common, server):
+        return reason
+    withheld_by = catalogue.withheld.get(common)
+    return departed.SUSPENDED if withheld_by and server in (None, withheld_by) else None
+
+
+def prompt_became(catalogue: Catalogue, name: str, server: str | None = None) -> str | None:
+    """Return what became of the prompt whose name leads nowhere, as `became` does of a tool."""
+    common = _common_name(catalogue, name, server)
+    return departed.reason(catalogue.departed_prompts, common, server) if common else None
+
+
+def uri_became(
+    catalogue: Catalogue, uri: str, server: str | None = None, owner: str | None = None
+) -> str | None:
+    """Return what became of the resource whose URI leads nowhere, as `became` does of a tool.
+
+    `owner` is the server that still claims it, if one does. What only a template stood for was
+    never written down, so that nothing is known of it once that is gone.
+    """
+    claiming = catalogue.exposures.get(owner) if owner else None
+    if claiming and claiming.state is State.SUSPENDED:
+        return departed.SUSPENDED
+    return departed.reason(catalogue.departed_uris, uri, server)
+
+
+def _common_name(catalogue: Catalogue, name: str, server: str | None) -> str | None:
+    """Return by which name everybody knows what goes by `name` on the endpoint of a server."""
+    if server is None:
+        return name
+    exposure = catalogue.exposures.get(server)
+    meta = exposure.server.meta if exposure else None
+    return names.dotted(meta.prefix, name) if meta else None
+
+
+def _suspended(registry: Registry) -> frozenset[str]:
+    return frozenset(
+        id_
+        for id_, server in registry.servers.items()
+        if server.skip and server.skip.reason is ServerReason.SUSPENDED
+    )
 
 
 _NOTHING = Finding(None, None)
-_SUSPENDED, _REMOVED = "suspended", "removed"
 _Owners = Mapping[str, set[tuple[str, str]]]
 
 
@@ -187,27 +221,3 @@ def _collision(tool: str, name: str) -> SkippedTool:
 def _sorted_lines(exposures: Iterable[Exposure], form: Form) -> tuple[Line, ...]:
     shown = (line for shown in exposures for line in shown.lines.values() if form in line.names)
     return tuple(sorted(shown, key=lambda line: line.names[form].encode()))
-
-
-def _departed(
-    before: Catalogue, registry: Registry, routes: Mapping[str, Route], now_s: float
-) -> Mapping[str, Departed]:
-    suspended = {
-        id_
-        for id_, server in registry.servers.items()
-        if server.skip and server.skip.reason is ServerReason.SUSPENDED
-    }
-    gone = {
-        name: Departed(_REMOVED, route.server, now_s + DEPARTED_S)
-        for name, route in before.routes.items()
-        if name not in routes
-    }
-    remembered = [
-        (name, departed)
-        for name, departed in (*before.departed.items(), *gone.items())
-        if name not in routes and (departed.until_s > now_s or departed.server in suspended)
-    ]
-    return {
-        name: replace(departed, reason=_SUSPENDED if departed.server in suspended else _REMOVED)
-        for name, departed in remembered[-DEPARTED_MAX:]
-    }

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pointsman_contract import rawjson
 from pointsman_router import completion, jsonrpc, listing, outgoing, prompts, refusals, resources
 from pointsman_router.beside import Shown
-from pointsman_router.catalogue import Catalogue
+from pointsman_router.catalogue import Catalogue, prompt_became, uri_became
 from pointsman_router.entrycheck import Kind
 from pointsman_router.eras import Revision
 from pointsman_router.jsonrpc import Request
@@ -112,7 +112,7 @@ def get_prompt(
         return refusals.invalid_params("params.arguments must be an object.")
     route = _prompts(catalogue, server).get(name)
     if route is None:
-        return refusals.unknown_prompt(name)
+        return refusals.unknown_prompt(name, prompt_became(catalogue, name, server))
     return outgoing.prompt(route, request, is_modern=revision is Revision.MODERN)
 
 
@@ -129,7 +129,8 @@ def read_resource(
     table = _table(catalogue, server)
     owner = resources.find(table, uri) if table else None
     if owner is None or isinstance(owner, Suspended):
-        return refusals.unknown_resource(revision, uri, is_suspended=owner is not None)
+        became = uri_became(catalogue, uri, server, owner.server if owner else None)
+        return refusals.unknown_resource(revision, uri, became)
     return outgoing.resource(owner, request, is_modern=revision is Revision.MODERN)
 
 
@@ -146,7 +147,8 @@ def complete(
     if asked.kind is Kind.PROMPT:
         route = _prompts(catalogue, server).get(asked.name)
         if route is None:
-            return refusals.unknown_prompt(asked.name)
+            became = prompt_became(catalogue, asked.name, server)
+            return refusals.unknown_prompt(asked.name, became)
         params = completion.own_params(asked, route.prompt)
         return outgoing.completion(route, request, params, is_modern=is_modern)
     owner = _template_owner(_table(catalogue, server), asked.name)

@@ -173,20 +173,19 @@ def unsupported_version(requested: str) -> Refusal:
 
 def unknown_tool(name: str, became: str | None = None) -> Refusal:
     """A name that leads nowhere; `became` says what happened to one that agents once saw."""
-    data = json.dumps({"reason": became}).encode() if became else None
-    return Refusal(200, jsonrpc.INVALID_PARAMS, f"Unknown tool: {printable(name)}", data)
+    return _unknown("tool", name, became)
 
 
-def unknown_prompt(name: str) -> Refusal:
-    """A prompt's name that leads nowhere."""
-    return invalid_params(f"Unknown prompt: {printable(name)}")
+def unknown_prompt(name: str, became: str | None = None) -> Refusal:
+    """A prompt's name that leads nowhere; `became` as with a tool."""
+    return _unknown("prompt", name, became)
 
 
-def unknown_resource(revision: Revision, uri: str, *, is_suspended: bool) -> Refusal:
-    """A URI that leads nowhere: agents look for it in the error."""
+def unknown_resource(revision: Revision, uri: str, became: str | None = None) -> Refusal:
+    """A URI that leads nowhere: agents look for it in the error; `became` as with a tool."""
     data = {"uri": uri[:_URI_MAX_LENGTH]}
-    if is_suspended:
-        data["reason"] = "suspended"
+    if became:
+        data["reason"] = became
     modern = revision is Revision.MODERN
     return Refusal(
         200,
@@ -199,6 +198,11 @@ def unknown_resource(revision: Revision, uri: str, *, is_suspended: bool) -> Ref
 def unknown_template(text: str) -> Refusal:
     """A reference to a template or a resource that leads nowhere."""
     return invalid_params(f"Unknown resource template: {printable(text)}")
+
+
+def _unknown(what: str, name: str, became: str | None) -> Refusal:
+    data = json.dumps({"reason": became}).encode() if became else None
+    return Refusal(200, jsonrpc.INVALID_PARAMS, f"Unknown {what}: {printable(name)}", data)
 
 
 def unknown_cursor() -> Refusal:

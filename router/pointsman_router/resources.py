@@ -107,6 +107,11 @@ class Table:
     collisions: Mapping[str, tuple[LeftOut, ...]]
     """What each server claims that others claim too."""
 
+    @property
+    def routes(self) -> Mapping[str, Route]:
+        """Where URIs lead; not those that only a template stands for."""
+        return {uri: owner for uri, owner in self.owners.items() if isinstance(owner, Route)}
+
 
 def hold(
     server: str,

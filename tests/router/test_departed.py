@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from bench.catalogues import NOW_S, Known, built, found, server
 from bench.worlds import World, worlds
 from pointsman_contract.report import ServerReason
-from pointsman_router import catalogue
-from pointsman_router.catalogue import DEPARTED_S, Catalogue
+from pointsman_router import catalogue, departed
+from pointsman_router.catalogue import Catalogue
+from pointsman_router.departed import DEPARTED_S
 
 SERVING = Known(server(), found("search", "read"))
 SUSPENDED = Known(server(out=ServerReason.SUSPENDED), None)
@@ -23,7 +24,7 @@ def over_time(*worlds: World, every_s: float = 1.0) -> Catalogue:
 
 
 def fates(made: Catalogue) -> dict[str, str]:
-    return {name: departed.reason for name, departed in made.departed.items()}
+    return {name: gone.reason for name, gone in made.departed.items()}
 
 
 BOTH_NAMES = ("github.search", "github__search", "github.read", "github__read")
@@ -76,7 +77,7 @@ def test_a_suspended_servers_names_are_known_for_as_long_as_it_is_suspended() ->
 def test_the_memory_of_names_is_bounded_and_the_oldest_go_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(catalogue, "DEPARTED_MAX", 4)
+    monkeypatch.setattr(departed, "DEPARTED_MAX", 4)
     older, newer = Known(server("t/older"), found("x")), Known(server("t/newer"), found("x", "y"))
 
     made = over_time([older, newer], [newer], [])
