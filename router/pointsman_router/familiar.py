@@ -11,8 +11,8 @@ _END = b"\r\n\r\n"
 # The two ways in which clients spell it; what spells it otherwise is never familiar.
 _LENGTHS = (b"\r\nContent-Length: ", b"\r\ncontent-length: ")
 _DIGITS_MAX = 8
-# Agents send the same few heads all the time; whoever sends others only costs himself.
-_HEADS_MAX = 1024
+# Agents send the same few heads all the time, those of 2026-07-28 one for each tool.
+_HEADS_MAX = 4096
 _HEAD_MAX_BYTES = 4096
 # Headers that say the same on every request. Others may hold a secret that must not be kept, or
 # differ each time.

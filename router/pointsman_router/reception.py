@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 from aiohttp import web
 
-from pointsman_router import admission, familiar, heads, jsonrpc, port, refusals, respond
+from pointsman_router import admission, dispatch, familiar, heads, jsonrpc, port, refusals, respond
 from pointsman_router.admission import Hosts
 from pointsman_router.agentline import Connection
 from pointsman_router.catalogue import Catalogue
@@ -92,8 +92,9 @@ class Reception:
         if form is None or not familiar.is_steady(name.lower() for name in request.headers):
             return
         visit = read.visit
+        # No steady head repeats an argument.
         admitted = Admitted(visit.view, visit.accepted)
-        self._familiar.learn(form, heads.meaning(admitted, request.headers))
+        self._familiar.learn(form, Meaning(admitted, visit.headers, dispatch.no_headers))
 
     def _understood(
         self,

@@ -12,14 +12,13 @@ _COMPLETE = b'"complete"'
 _NULL = b"null"
 _WHOLE = re.compile(rb"0|[1-9][0-9]{0,14}")
 _SCOPES = frozenset([b'"public"', b'"private"'])
-# In a short result a look for each word is cheaper than reading it; in a long one it is not.
-_SHORT_BYTES = 4096
 _JUDGED = frozenset(["_meta", "content", "resultType", "structuredContent"])
+# Of a result that has none of these nothing depends on them.
 _JUDGED_MODERN = frozenset(["_meta", "resultType"])
-# By what of a result each revision judges: of a name that is not there nothing depends on it.
-_JUDGED_LEGACY = {
-    revision: (_JUDGED if unknown.links or unknown.block else _JUDGED - {"content"})
-    | unknown.result
+_JUDGED_BY = {
+    revision: _JUDGED_MODERN
+    if revision is Revision.MODERN
+    else unknown.result | _JUDGED - {"content"}
     for revision, unknown in UNKNOWN.items()
 }
 
@@ -98,20 +97,16 @@ def notice(said: Notice, revision: Revision, token: bytes | None) -> bytes | Non
 
 def _needs_nothing(raw: bytes, revision: Revision) -> bool:
     """Say whether a result holds nothing that anything depends on."""
-    is_modern = revision is Revision.MODERN
-    if len(raw) > _SHORT_BYTES:
-        names = rawjson.names(raw)
-        judged = _JUDGED_MODERN if is_modern else _JUDGED_LEGACY[revision]
-        return names is not None and judged.isdisjoint(names)
-    # An escape may spell any word.
-    if b"_meta" in raw or b"resultType" in raw or b"\\u" in raw:
+    names = rawjson.names(raw)
+    if names is None or not _JUDGED_BY[revision].isdisjoint(names):
         return False
-    return is_modern or not (
-        b"structuredContent" in raw
-        or b"resource_link" in raw
-        or b"ttlMs" in raw
-        or b"cacheScope" in raw
-    )
+    unknown = UNKNOWN[revision]
+    return not (unknown.links or unknown.block) or _has_no_links(raw)
+
+
+def _has_no_links(raw: bytes) -> bool:
+    """Say whether no word in `raw` names a kind of content that some agents do not know."""
+    return b"resource_link" not in raw and b"\\u" not in raw  # an escape may spell any word
 
 
 def _complete(raw: bytes, server_info: bytes) -> bytes:
@@ -196,7 +191,7 @@ def _kept(meta: list[tuple[str, bytes]], unknown: Unknown) -> list[tuple[str, by
 
 def _blocks(raw: bytes, unknown: Unknown) -> bytes:
     """Return content without what an agent does not know; what is no list of blocks stays."""
-    if b"resource_link" not in raw and b"\\u" not in raw:
+    if _has_no_links(raw):
         return raw
     try:
         blocks = rawjson.items(raw)
