@@ -114,6 +114,18 @@ def names(data: bytes) -> Collection[str] | None:
         return None
 
 
+def holds_no_more(data: bytes, needed: int, *values: bytes) -> bool:
+    """Say whether `data` is `needed` bytes and, between its tokens, blanks.
+
+    `values` are the parts of it in which there may be others; it may end in a line break.
+    """
+    blanks = len(data) - needed
+    if not blanks:
+        return True
+    ends = len(data) - len(data.rstrip(b"\r\n"))
+    return blanks - ends == data.count(b" ") - sum(value.count(b" ") for value in values)
+
+
 def items(data: bytes) -> list[bytes]:
     """Return the items of the array that `data` spells; raises Malformed."""
     try:

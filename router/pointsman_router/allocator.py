@@ -4,8 +4,9 @@ import ctypes
 
 # From malloc.h of the GNU C library.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3
-# Given back and fetched anew for each answer, memory costs more than all else that is done with a
-# large one. Eight of the largest answers, and no single one of them, go without.
+# Memory that is given back, and fetched anew for the next answer, costs more than all else that is
+# done with a large one. Eight of the largest answers fit into what is kept; none is over the
+# second bound, beyond which each gets memory of its own.
 _KEPT_BYTES = 32 * 1024 * 1024
 _OF_ITS_OWN_BYTES = 8 * 1024 * 1024
 

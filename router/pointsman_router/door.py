@@ -12,6 +12,7 @@ from pointsman_router import heads, refusals, respond
 from pointsman_router.agentline import Connection, Written
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.express import Express, Flight
+from pointsman_router.foreseen import is_steady
 from pointsman_router.heads import Heard
 from pointsman_router.httpbytes import USUAL, Scribe
 from pointsman_router.jsonrpc import Batch, Request
@@ -78,18 +79,18 @@ class Door:
         if heard is None:
             return False
         self._begin()
-        if self._is_ending or not self._express.take(connection, heard):
+        if self._is_ending or not self._take(connection, heard):
             connection.run(self._quick(connection, heard, time.perf_counter()))
         return True
 
     def land(self, flight: Flight, answer: bytes) -> None:
         """Answer a call that needed no task."""
         line, begun = flight.line, flight.begun
-        line.put(self._scribe.whole(Response(200, answer), USUAL, line.date()))
-        begun.by.done(begun)
         seconds = time.perf_counter() - begun.begun_s
         self._meter.called(flight.foreseen.server, seconds)
         self._end("tools/call", Outcome.OK, seconds)
+        begun.by.done(begun)
+        line.put(self._scribe.whole(Response(200, answer), USUAL, line.date()))
         if line.unread_bytes:
             outlet = Outlet(line, self._scribe, self._pulse, USUAL, begun.begun_s)
             line.run(_read(outlet, line))
@@ -111,6 +112,13 @@ class Door:
             keeps = await self._serve(heard, outlet, connection, begun_s, flight)
         finally:
             connection.answered(keeps=keeps)
+
+    def _take(self, connection: Connection, heard: Heard) -> bool:
+        try:
+            return self._express.take(connection, heard)
+        except Exception:  # whatever it is, a task answers it
+            _LOG.exception("a call could not go without a task")
+            return False
 
     def _begin(self) -> None:
         self._meter.began()
@@ -185,7 +193,7 @@ class Door:
     def _foresee(self, heard: Heard, read: Read) -> None:
         """Remember what the next call like this one comes to."""
         request, visit = read.parsed, read.visit
-        if isinstance(request, Request) and request.method == "tools/call":
+        if isinstance(request, Request) and request.method == "tools/call" and is_steady(request):
             self._express.learn(heard, visit.catalogue, lambda: self._relay.foresee(request, visit))
 
     async def _answer(self, read: Read) -> Response:

@@ -16,16 +16,14 @@ from pointsman_router.catalogue import Catalogue
 from pointsman_router.foreseen import Foreseen
 from pointsman_router.heads import Heard, Meaning
 from pointsman_router.translation import CannotBeTold
-from pointsman_router.upstream import Begun, Calls, Glance
+from pointsman_router.upstream import Begun, Calls, Glance, Wording
 
 # A call that takes longer gets a task, and with it deadlines and signs of life that count seconds.
 _QUICK_S = 0.1
-# Agents of one kind call some tools each; whoever calls thousands only costs himself.
-_FORESEEN_MAX = 4096
+# Agents of one kind call some tools each.
+_KNOWN_MAX = 4096
 
 _LOG = logging.getLogger(__name__)
-
-Key = tuple[Meaning, str, bytes]
 
 
 class Host(Protocol):
@@ -41,7 +39,7 @@ class Host(Protocol):
 class Flight:
     """One call between its sending and its answer."""
 
-    __slots__ = ("_express", "_id", "begun", "catalogue", "foreseen", "heard", "is_over", "line")
+    __slots__ = ("_express", "_id", "_is_over", "begun", "catalogue", "foreseen", "heard", "line")
 
     begun: Begun
 
@@ -56,39 +54,67 @@ class Flight:
     ) -> None:
         self._express = express
         self._id = id_
+        self._is_over = False
         self.line = line
         self.heard = heard
         self.foreseen = foreseen
         self.catalogue = catalogue
         """The snapshot that it was sent from."""
-        self.is_over = False
 
     def news(self) -> None:
-        """Look at what has come of the answer."""
-        if self.is_over:
+        """Look at what has come of the answer, and end where it has."""
+        if self._is_over:
             return
         try:
-            self._look()
+            found = self.begun.by.glance(self.begun)
+            if found is Glance.EARLY:
+                return
+            told = self._told(found) if isinstance(found, bytes) else None
+            if told is None:
+                self.hand_over()
+            else:
+                self._end()
+                self._express.host.land(self, jsonrpc.response(self._id, told))
         except Exception:  # whatever it is, it costs this one call
             _LOG.exception("a call failed inside the router")
-            if self.is_over:
+            if self._is_over:
+                self.begun.by.drop(self.begun)
                 self.line.cut()
             else:
-                self._express.hand_over(self)
+                self.hand_over()
 
-    def leave(self) -> None:
-        """Have the call carried: its agent is gone, or the router ends."""
-        self._express.hand_over(self)
+    def hand_over(self) -> None:
+        """Have the call carried: something else than its answer has come."""
+        if not self._is_over:
+            self._end()
+            self._express.host.carry(self)
 
-    def _look(self) -> None:
-        found = self.begun.by.glance(self.begun)
-        if found is Glance.EARLY:
-            return
-        told = self._express.told(self, found) if isinstance(found, bytes) else None
-        if told is None:
-            self._express.hand_over(self)
-        else:
-            self._express.land(self, jsonrpc.response(self._id, told))
+    def _told(self, result: bytes) -> bytes | None:
+        """Return the result as the agent may see it; None where it has to be told why not."""
+        try:
+            return translation.result(
+                result,
+                self.foreseen.revision,
+                is_plain=self.foreseen.is_plain,
+                server_info=self._express.server_info,
+            )
+        except (Malformed, CannotBeTold):
+            return None
+
+    def _end(self) -> None:
+        self._is_over = True
+        self.line.left = None
+        del self._express.flights[self]
+
+
+class _Known:
+    """What calls of one kind come to, and how the last one was worded for its upstream."""
+
+    __slots__ = ("foreseen", "worded")
+
+    def __init__(self, foreseen: Foreseen | None) -> None:
+        self.foreseen = foreseen
+        self.worded: Wording | None = None
 
 
 class Express:
@@ -102,13 +128,13 @@ class Express:
         current: Callable[[], Catalogue],
         server_info: bytes,
     ) -> None:
-        self._host = host
+        self.host = host
+        self.server_info = server_info
+        self.flights: dict[Flight, None] = {}
         self._calls = calls
         self._current = current
-        self._server_info = server_info
-        self._foreseen: dict[Key, Foreseen | None] = {}
-        self._foreseen_in: Catalogue | None = None
-        self._flights: dict[Flight, None] = {}
+        self._known: dict[tuple[Meaning, str, bytes], _Known] = {}
+        self._known_in: Catalogue | None = None
         self._seen: set[Flight] = set()
         self._timer: asyncio.TimerHandle | None = None
 
@@ -116,19 +142,22 @@ class Express:
         """Send the call that was heard; False where it is not known, or cannot go at once."""
         call = usualcall.read(heard.body)
         catalogue = self._current()
-        if call is None or catalogue is not self._foreseen_in:
+        if call is None or catalogue is not self._known_in:
             return False
-        foreseen = self._foreseen.get((heard.meaning, call.name, call.meta))
-        if foreseen is None or (calls := self._calls(foreseen.server)) is None:
+        known = self._known.get((heard.meaning, call.name, call.meta))
+        if known is None or (foreseen := known.foreseen) is None:
+            return False
+        calls = self._calls(foreseen.server)
+        if calls is None:
             return False
         flight = Flight(self, line, heard, call.id, foreseen, catalogue)
-        begun = calls.begin(foreseen.call, call.arguments, foreseen.worded, flight.news)
+        begun = calls.begin(foreseen.call, call.arguments, known.worded, flight.news)
         if begun is None:
             return False
         flight.begun = begun
-        foreseen.worded = begun.worded
-        line.left = flight.leave
-        self._flights[flight] = None
+        known.worded = begun.worded
+        line.left = flight.hand_over
+        self.flights[flight] = None
         if self._timer is None:
             self._look_later()
         return True
@@ -138,48 +167,21 @@ class Express:
     ) -> None:
         """Remember what the next call like this one comes to, unless that is known."""
         call = usualcall.read(heard.body)
-        if call is None:
+        if call is None or catalogue is not self._current():
             return
-        if catalogue is not self._foreseen_in or len(self._foreseen) >= _FORESEEN_MAX:
-            self._foreseen.clear()
-            self._foreseen_in = catalogue
+        if catalogue is not self._known_in:
+            self._known.clear()
+            self._known_in = catalogue
         key = (heard.meaning, call.name, call.meta)
-        if key not in self._foreseen:
-            self._foreseen[key] = foresee()
+        if key not in self._known:
+            if len(self._known) >= _KNOWN_MAX:
+                self._known.clear()
+            self._known[key] = _Known(foresee())
 
     def hand_over_all(self) -> None:
         """Have every call carried that is on its way."""
-        for flight in tuple(self._flights):
-            self.hand_over(flight)
-
-    def told(self, flight: Flight, result: bytes) -> bytes | None:
-        """Return the result as the agent may see it; None where it has to be told why not."""
-        foreseen = flight.foreseen
-        try:
-            return translation.result(
-                result,
-                foreseen.revision,
-                is_plain=foreseen.is_plain,
-                server_info=self._server_info,
-            )
-        except (Malformed, CannotBeTold):
-            return None
-
-    def land(self, flight: Flight, answer: bytes) -> None:
-        """End a flight at its goal."""
-        self._end(flight)
-        self._host.land(flight, answer)
-
-    def hand_over(self, flight: Flight) -> None:
-        """End a flight before it."""
-        if not flight.is_over:
-            self._end(flight)
-            self._host.carry(flight)
-
-    def _end(self, flight: Flight) -> None:
-        flight.is_over = True
-        flight.line.left = None
-        del self._flights[flight]
+        for flight in tuple(self.flights):
+            flight.hand_over()
 
     def _look_later(self) -> None:
         self._timer = asyncio.get_running_loop().call_later(_QUICK_S, self._look)
@@ -187,8 +189,8 @@ class Express:
     def _look(self) -> None:
         """Hand over what was on its way at the last look already."""
         self._timer = None
-        for flight in self._seen.intersection(self._flights):
-            self.hand_over(flight)
-        self._seen = set(self._flights)
-        if self._flights:
+        for flight in self._seen.intersection(self.flights):
+            flight.hand_over()
+        self._seen = set(self.flights)
+        if self.flights:
             self._look_later()

@@ -10,7 +10,7 @@ from pointsman_router.exposure import Route
 from pointsman_router.jsonrpc import Request
 from pointsman_router.outgoing import Forward
 from pointsman_router.upstream.asking import Call
-from pointsman_router.upstream.wording import OPEN_ARGUMENTS, Wording
+from pointsman_router.upstream.wording import OPEN_ARGUMENTS
 
 # What every call of one agent says alike; other keys may be new each time.
 _STEADY = frozenset(
@@ -23,7 +23,7 @@ _STEADY = frozenset(
 )
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Foreseen:
     """A call of which only the id and the arguments are open."""
 
@@ -31,8 +31,11 @@ class Foreseen:
     call: Call
     revision: Revision
     is_plain: bool
-    worded: Wording | None = None
-    """How it was last spelled for its upstream."""
+
+
+def is_steady(request: Request) -> bool:
+    """Say whether the next call may say the same of itself."""
+    return _STEADY.issuperset(request.meta or ())
 
 
 def foreseen(request: Request, forward: Forward, revision: Revision) -> Foreseen | None:
@@ -40,7 +43,7 @@ def foreseen(request: Request, forward: Forward, revision: Revision) -> Foreseen
     route = forward.route
     if not isinstance(route, Route) or route.annotations or forward.is_resumed:
         return None
-    if not _STEADY.issuperset(request.meta or ()):
+    if not is_steady(request):
         return None
     params = {**forward.call.params, "arguments": OPEN_ARGUMENTS}
     call = structs.replace(forward.call, params=params)

@@ -74,16 +74,17 @@ class Forwarding:
         one's call runs on. `begun`: the call was sent already.
         """
         server = forward.route.server
-        link = begun.by if begun else self._link(server)
+        begun_s = begun.begun_s if begun else time.perf_counter()
+        link = begun or self._link(server)
         if link is None:
             return self._failed(failures.gone(server), forward, asker)
         if outlet is None:
-            return self._told(await self._called(link, forward, None, begun), forward, asker)
+            return self._told(await self._called(link, forward, None, begun_s), forward, asker)
         is_modern = asker.revision is Revision.MODERN
         outlet.begin(streams=streams, leaving_cancels=is_modern)
         try:
             listener = _listener(forward, asker, outlet) if streams else None
-            reply = await self._called(link, forward, listener, begun)
+            reply = await self._called(link, forward, listener, begun_s)
         except asyncio.CancelledError:
             if not outlet.is_given_up:
                 raise
@@ -101,12 +102,9 @@ class Forwarding:
         return respond.upstream_error(server, not_taken.error, asker)
 
     async def _called(
-        self, link: Link, forward: Forward, listener: Listener | None, begun: Begun | None
+        self, link: Link, forward: Forward, listener: Listener | None, begun_s: float
     ) -> Result | RpcError | Trouble:
-        begun_s = begun.begun_s if begun else time.perf_counter()
         try:
-            if begun is not None:
-                return await begun.by.call(forward.call, listener, begun)
             return await link.call(forward.call, listener)
         except Trouble as trouble:
             return trouble

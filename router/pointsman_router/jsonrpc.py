@@ -96,8 +96,6 @@ class _Envelope(msgspec.Struct):
     params: msgspec.Raw
 
 
-# Of a longer body blanks are not counted: cutting it up costs no more.
-_BLANKS_MAX_BYTES = 16 * 1024
 _ENVELOPES = msgspec.json.Decoder(_Envelope)
 _ENVELOPE_MIN_BYTES = len(b'{"jsonrpc":"2.0","id":,"method":"","params":}')
 
@@ -129,16 +127,11 @@ def _usual(body: bytes) -> Request | None:
     except msgspec.MsgspecError:
         return None
     id_, params, method = bytes(found.id), bytes(found.params), found.method
-    length = _ENVELOPE_MIN_BYTES + len(id_) + len(params) + len(method)
-    if bytes(found.jsonrpc) != b'"2.0"' or not is_id(id_):
+    if bytes(found.jsonrpc) != b'"2.0"' or not is_id(id_) or " " in method:
         return None
-    if len(body) != length:
-        # Some writers put blanks between the tokens: they are not counted, unless inside a string.
-        if b" " in id_ or " " in method or len(body) > _BLANKS_MAX_BYTES:
-            return None
-        around = len(body.translate(None, b" \t\r\n")) - len(params.translate(None, b" \t\r\n"))
-        if around != length - len(params):
-            return None
+    needed = _ENVELOPE_MIN_BYTES + len(id_) + len(params) + len(method)
+    if not rawjson.holds_no_more(body, needed, id_, params):
+        return None
     try:
         return Request(id_, method, rawjson.members(params))
     except rawjson.Malformed:

@@ -30,8 +30,8 @@ class CannotBeTold(ValueError):
 def result(raw: bytes, revision: Revision, *, is_plain: bool, server_info: bytes) -> bytes:
     """Return an upstream's result as an agent of `revision` may see it.
 
-    `is_plain`: its structure is an object. Raises Malformed where `raw` is no object with unique
-    members, CannotBeTold where the agent could not make anything of it.
+    `is_plain`: its structure is an object. Raises Malformed where `raw` is no object, or has twice
+    what decides how it is told, CannotBeTold where the agent could not make anything of it.
     """
     if not raw.startswith(b"{"):
         raise rawjson.Malformed("not an object")

@@ -60,15 +60,13 @@ def read(body: bytes) -> UsualCall | None:
     params = found.params
     name, id_, arguments = params.name, bytes(found.id), bytes(params.arguments)
     meta = bytes(params.meta)
-    blanks = len(body) - _BYTES - len(id_) - len(name) - len(arguments)
-    if meta:
-        blanks -= _META_BYTES + len(meta)
-    if blanks:
-        around = body.count(b" ") - id_.count(b" ") - arguments.count(b" ") - meta.count(b" ")
-        if blanks != around or " " in name:
-            return None
-    if not (arguments.startswith(b"{") and jsonrpc.is_id(id_)):
-        return None
     if len(meta) > _META_MAX_BYTES or len(name) > _NAME_MAX_LENGTH:
+        return None
+    if not (arguments.startswith(b"{") and jsonrpc.is_id(id_)) or " " in name:
+        return None
+    needed = _BYTES + len(id_) + len(name) + len(arguments)
+    if meta:
+        needed += _META_BYTES + len(meta)
+    if not rawjson.holds_no_more(body, needed, id_, arguments, meta):
         return None
     return UsualCall(id_, name, arguments, meta)

@@ -36,6 +36,10 @@ class Begun:
     is_taken: bool = False
     """Whether somebody sees to its end."""
 
+    async def call(self, call: Call, listener: Listener | None = None) -> Result | RpcError:
+        """Wait for what the upstream answers, as for any call; raises Trouble."""
+        return await self.by.call(call, listener, self)
+
 
 class Calls:
     """Carries calls over one wire. Needs a running loop.
@@ -90,10 +94,10 @@ class Calls:
         if connection is None:
             self._bulkhead.leave()
             return None
-        self._enter()
-        tenure.out += 1
         id_ = self._rpc.new_id()
         connection.send_watched(worded.spelled(id_, arguments), watch)
+        self._enter()
+        tenure.out += 1
         return Begun(self, Sent(id_, tenure, connection), worded, time.perf_counter())
 
     def glance(self, begun: Begun) -> bytes | Glance:

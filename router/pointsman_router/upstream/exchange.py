@@ -237,7 +237,7 @@ class Wire:
         """Be done with such a request, whose answer was the right one."""
         connection.unwatch()
         connection.answer.take()
-        connection.part(trusted=True, may_drain=connection.is_whole or self._pool.may_drain)
+        self._pool.part_soon(connection)
 
     def get(
         self, headers: Mapping[str, str], attempt: Attempt, *, first_byte_s: float | None = None

@@ -4,7 +4,6 @@ from datetime import UTC, datetime
 from enum import Enum, auto
 from http import HTTPStatus
 
-from pointsman_contract import rawjson
 from pointsman_router.upstream import head, messages
 from pointsman_router.upstream.framing import Framing
 from pointsman_router.upstream.head import EVENT_STREAM, JSON
@@ -12,12 +11,9 @@ from pointsman_router.upstream.limits import KIB, Limits
 from pointsman_router.upstream.pool import Sent
 from pointsman_router.upstream.sse import Parser, TooLong
 
-# Reading so much costs a fraction of a millisecond.
-_BODY_MAX_BYTES = 1024 * KIB
-# Of what is nested more deeply than most, somewhat more.
-_DEEP_MAX_BYTES = 64 * KIB
-# Of a stream, as much as may be looked at again with each piece of it.
+# Of a stream, as much, and in as many pieces, as may be looked at again with each of them.
 _STREAM_MAX_BYTES = 64 * KIB
+_PIECES_MAX = 16
 
 
 class Glance(Enum):
@@ -42,21 +38,22 @@ def at(sent: Sent, limits: Limits) -> bytes | Glance:
     if told.media_type == EVENT_STREAM:
         connection.want(answer.held_bytes)
         return _in_stream(answer, sent.id, limits)
-    if told.media_type != JSON or answer.held_bytes > _BODY_MAX_BYTES:
+    most_bytes = min(limits.at_once_max_bytes, limits.body_max_bytes)
+    if told.media_type != JSON or answer.held_bytes > most_bytes:
         return Glance.UNUSUAL
     if not answer.is_complete:
-        if int(answer.headers.get(b"content-length", 0)) > _BODY_MAX_BYTES:
+        if int(answer.headers.get(b"content-length", 0)) > most_bytes:
             return Glance.UNUSUAL
-        connection.want(_BODY_MAX_BYTES)
+        connection.want(most_bytes)
         return Glance.EARLY
     body = answer.held
-    if len(body) > _DEEP_MAX_BYTES and not rawjson.is_flat(body):
+    if not messages.is_read_at_once(body, limits):
         return Glance.UNUSUAL
     return messages.usual_result(body, sent.id) or Glance.UNUSUAL
 
 
 def _in_stream(answer: Framing, id_: str, limits: Limits) -> bytes | Glance:
-    if answer.held_bytes > _STREAM_MAX_BYTES:
+    if answer.held_bytes > _STREAM_MAX_BYTES or len(answer.pieces) > _PIECES_MAX:
         return Glance.UNUSUAL
     parser = Parser(line_max_bytes=limits.line_max_bytes, event_max_bytes=limits.event_max_bytes)
     try:

@@ -47,6 +47,10 @@ class Limits:
 
     body_max_bytes: int = 4 * MIB
     """A result that fits neither a model nor, sixty-four at once, a small pod's memory."""
+    at_once_max_bytes: int = 512 * KIB
+    nested_at_once_max_bytes: int = 64 * KIB
+    """What is read in the loop, which takes less than a millisecond, also where it is nested more
+    than most; more is read beside it, so that no other call waits."""
     line_max_bytes: int = 1 * MIB
     """One line of an event stream; clients refuse larger events."""
     event_max_bytes: int = 4 * MIB

@@ -11,6 +11,7 @@ import msgspec
 from pointsman_contract import rawjson
 from pointsman_contract.rawjson import Malformed
 from pointsman_router.jsonrpc import METHOD_NOT_FOUND, RpcError
+from pointsman_router.upstream.limits import Limits
 
 _ID_BYTES = 12  # 96 random bits: an upstream cannot guess the id of a call that it did not get
 _STORED = 64
@@ -87,6 +88,13 @@ _USUAL = msgspec.json.Decoder(_Usual)
 _USUAL_BYTES = len(b'{"jsonrpc":"2.0","id":"","result":}')
 
 
+def is_read_at_once(data: bytes, limits: Limits) -> bool:
+    """Say whether reading a message takes too little time for anybody to wait for it."""
+    if len(data) <= limits.nested_at_once_max_bytes:
+        return True
+    return len(data) <= limits.at_once_max_bytes and rawjson.is_flat(data)
+
+
 def usual_result(data: bytes, id_: str) -> bytes | None:
     """Return the result in an answer to `id_` that holds nothing else, each member once.
 
@@ -99,12 +107,10 @@ def usual_result(data: bytes, id_: str) -> bytes | None:
     except (Malformed, msgspec.MsgspecError):
         return None
     result = bytes(found.result)
-    blanks = len(data) - _USUAL_BYTES - len(id_) - len(result)
     if found.id != id_ or not result.startswith(b"{"):
         return None
-    if blanks and blanks != data.count(b" ") - result.count(b" "):
-        return None
-    return result
+    needed = _USUAL_BYTES + len(id_) + len(result)
+    return result if rawjson.holds_no_more(data, needed, result) else None
 
 
 def new_id() -> str:

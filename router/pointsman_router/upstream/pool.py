@@ -59,6 +59,7 @@ class Pool:
         self._loop = asyncio.get_running_loop()
         self._all: set[Connection] = set()
         self._idle: list[Connection] = []
+        self._answered: list[Connection] = []
         self._is_closed = False
         self._emptied = asyncio.Event()
         self._look: asyncio.TimerHandle | None = None
@@ -119,6 +120,21 @@ class Pool:
             connection.abort()
         else:
             self._idle.append(connection)
+
+    def part_soon(self, connection: Connection) -> None:
+        """Be done with a right answer in the loop's next turn, when it has read what else came.
+
+        An upstream that ends its connections behind an answer, and does not say so, may have ended
+        this one: no other request is to be lost on it.
+        """
+        if not self._answered:
+            self._loop.call_soon(self._part_from_answered)
+        self._answered.append(connection)
+
+    def _part_from_answered(self) -> None:
+        answered, self._answered = self._answered, []
+        for connection in answered:
+            connection.part(trusted=True, may_drain=connection.is_whole or self.may_drain)
 
     def ended(self, connection: Connection) -> None:
         """Forget a connection that is gone."""

@@ -14,15 +14,11 @@ from pointsman_router.upstream import era, messages, trouble
 from pointsman_router.upstream.era import Modern, Session, Terms
 from pointsman_router.upstream.exchange import Answer, Wire
 from pointsman_router.upstream.head import EVENT_STREAM, JSON
-from pointsman_router.upstream.limits import KIB, Limits
+from pointsman_router.upstream.limits import Limits
 from pointsman_router.upstream.messages import Notification, Response, Result
 from pointsman_router.upstream.pool import Attempt
 from pointsman_router.upstream.sse import Parser, TooLong
 from pointsman_router.upstream.trouble import Trouble
-
-# What is larger is read beside the loop, so that no other call waits for it.
-_LOOP_MAX_BYTES = 256 * KIB
-
 
 Hearing = Callable[[Notification], Awaitable[None]]
 """Who is told what an upstream says before its answer; awaiting it is back-pressure."""
@@ -221,9 +217,9 @@ class Rpc:
 
     async def _read(self, data: bytes) -> messages.Message:
         try:
-            if len(data) > _LOOP_MAX_BYTES:
-                return await asyncio.to_thread(messages.read, data)
-            return messages.read(data)
+            if messages.is_read_at_once(data, self._limits):
+                return messages.read(data)
+            return await asyncio.to_thread(messages.read, data)
         except Malformed:
             raise trouble.senseless("its answer is no JSON-RPC message") from None
 

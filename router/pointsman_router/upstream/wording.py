@@ -1,15 +1,13 @@
 """A request that was spelled but for its id and its arguments."""
 
-import secrets
-
 import msgspec
 
 from pointsman_router.upstream.era import Terms
 
-# What stands in for what is still open: nobody can have written it, so that it is found once.
-_MARK = secrets.token_hex(16)
-OPEN_ID = f"id-{_MARK}"
-OPEN_ARGUMENTS = b'"arguments-%b"' % _MARK.encode()
+# What stands in for what is still open. JSON as the router spells it holds no such character, and
+# what agents wrote stands behind both.
+OPEN_ID = "\0id"
+OPEN_ARGUMENTS = b"\0arguments"
 
 
 class Wording(msgspec.Struct, frozen=True):
