@@ -15,7 +15,7 @@ import tempfile
 import time
 import urllib.request
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -162,7 +162,7 @@ def _cases(running: ExitStack, folder: Path, behind: Upstream, chosen: Namespace
     for name, command in (one_peer.split("=", 1) for one_peer in chosen.peer):
         proxy = running.enter_context(proxies.peer(name, command, behind.url("legacy", one[0])))
         more = mcp_load.handshake(proxy.url)
-        (tool,) = [found for found in mcp_load.listed(proxy.url, more) if found.endswith(texts[0])]
+        tool = _listed(proxy, texts[0], more)
         yield Case(name, proxy, mcp_load.calls(proxy.url, [tool], "legacy", more))
 
     for proxy in (*plain, router_1):
@@ -184,6 +184,17 @@ def _cases(running: ExitStack, folder: Path, behind: Upstream, chosen: Namespace
     for tool in (MEDIUM, LARGE, STREAM):
         sized = mcp_load.calls(router_1.url, [f"server_0.{tool}"], "modern")
         yield Case(f"router_1_modern_{tool}", router_1, sized)
+
+
+def _listed(peer: Proxy, tool: str, more: Mapping[str, str]) -> str:
+    """Return the name under which a peer lists a tool, once it has asked its upstream."""
+    return wait_until(
+        lambda: next(
+            (name for name in mcp_load.listed(peer.url, more) if name.endswith(tool)), None
+        ),
+        _START_S,
+        f"{peer.name} lists {tool}",
+    )
 
 
 def _row(case: Case, behind: Upstream, seconds: float) -> Row:
