@@ -122,8 +122,10 @@ def holds_no_more(data: bytes, needed: int, *values: bytes) -> bool:
     blanks = len(data) - needed
     if not blanks:
         return True
-    ends = len(data) - len(data.rstrip(b"\r\n"))
-    return blanks - ends == data.count(b" ") - sum(value.count(b" ") for value in values)
+    blanks -= len(data) - len(data.rstrip(b"\r\n"))
+    for value in values:
+        blanks += value.count(b" ")
+    return blanks == data.count(b" ")
 
 
 def items(data: bytes) -> list[bytes]:

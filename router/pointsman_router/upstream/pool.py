@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 from dataclasses import dataclass
 
+import msgspec
+
 from pointsman_router.upstream import trouble
 from pointsman_router.upstream.connection import NEVER, Connection, State
 from pointsman_router.upstream.dial import Dialler
@@ -14,8 +16,7 @@ from pointsman_router.upstream.tenure import Tenure
 _LOOK_S = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
+class Sent(msgspec.Struct, frozen=True):
     """A request that was sent without a task to wait for its answer."""
 
     id: str
