@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bench import spelled
 from bench.spelled import Whole
-from pointsman_contract import rawjson
+from pointsman_contract import rawjson, strictjson
 from pointsman_contract.rawjson import Malformed
 
 
@@ -247,3 +247,65 @@ def test_what_was_cut_can_be_put_together_again(whole: Whole) -> None:
 @given(spelled.values())
 def test_the_kind_of_a_value_is_its_first_character(value: str) -> None:
     assert rawjson.kind(b" \t\r\n" + value.encode()) == value[0]
+
+
+@pytest.mark.parametrize("padding", [0, 20_000], ids=["short", "long"])
+@pytest.mark.parametrize(
+    ("data", "flat"),
+    [
+        pytest.param(b"", True, id="nothing"),
+        pytest.param(b"[" * 64 + b"]" * 64, True, id="64 levels"),
+        pytest.param(b"[" * 65 + b"]" * 65, False, id="65 levels"),
+        pytest.param(b'{"a":[' * 32 + b"]}" * 32, True, id="64 of both kinds"),
+        pytest.param(b'{"a":[' * 32 + b"[]" + b"]}" * 32, False, id="65 of both kinds"),
+        pytest.param(b"[" + b",".join([b"[]"] * 63) + b"]", True, id="64 side by side"),
+        pytest.param(b"[" + b",".join([b"{}"] * 64) + b"]", False, id="65 side by side"),
+        pytest.param(b'"' + b"[" * 65 + b'"', False, id="65 in a string"),
+        pytest.param(b"]" * 100 + b"}" * 100, True, id="only closing ones"),
+    ],
+)
+def test_what_has_at_most_64_brackets_is_flat(data: bytes, flat: bool, padding: int) -> None:
+    assert rawjson.is_flat(data + b" " * padding) is flat
+    assert rawjson.is_flat(b" " * padding + data) is flat
+
+
+@given(
+    st.lists(st.sampled_from([b"[", b"{", b"]", b"}", b'"', b"\\", b"a"]), max_size=140).map(
+        b"".join
+    ),
+    st.sampled_from([0, 20_000]),
+)
+def test_what_is_flat_is_never_nested_too_deeply(data: bytes, padding: int) -> None:
+    whole = data + b" " * padding
+
+    assert rawjson.is_flat(whole) == (whole.count(b"[") + whole.count(b"{") <= rawjson.MAX_DEPTH)
+    if rawjson.is_flat(whole):
+        assert strictjson.depth(whole) <= rawjson.MAX_DEPTH
+
+
+@given(spelled.objects(with_half_pairs=True))
+def test_the_names_are_those_of_the_members_each_once(whole: Whole) -> None:
+    found = rawjson.names(whole.data)
+
+    if found is None:
+        assert b"\\u" in whole.data
+    else:
+        assert sorted(found) == sorted({name for name, _ in whole.parts})
+
+
+@given(spelled.objects())
+def test_without_half_pairs_the_names_are_always_known(whole: Whole) -> None:
+    assert rawjson.names(whole.data) is not None
+
+
+@given(st.one_of(nearly_json(), st.binary(max_size=12)))
+def test_what_is_no_object_has_no_names(data: bytes) -> None:
+    try:
+        is_object = isinstance(meaning(data), dict)
+    except ValueError:
+        is_object = False
+
+    if not is_object:
+        with suppress(Malformed):
+            rawjson.check(data)
+            assert rawjson.names(data) is None

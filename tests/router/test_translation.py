@@ -4,6 +4,7 @@ import json
 
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
 from bench import spelled
 from bench.spelled import Whole
@@ -132,6 +133,76 @@ def test_nobody_but_the_router_says_who_the_server_is() -> None:
     meta = rawjson.members(rawjson.members(told(raw, MODERN))["_meta"])
 
     assert meta == {"io.modelcontextprotocol/serverInfo": INFO, "v": b"1.0"}
+
+
+JUDGED = {
+    "_meta": ["null", "{}", '{"a.example/x":1.0}', '{"io.modelcontextprotocol/x":1,"v":2}', "5"],
+    "content": ["[]", "5", '[{"type":"resource_link","uri":"file:///a","name":"a","icons":[]}]'],
+    "structuredContent": ["{}", "[1.0]", '{"resultType":1}'],
+    "resultType": ['"complete"', "null", '"input_required"'],
+    "ttlMs": ["5"],
+    "cacheScope": ['"public"'],
+    "isError": ["true"],
+}
+
+
+@st.composite
+def results(draw: st.DrawFn) -> bytes:
+    """Results with and without the members that some revision judges, short and long."""
+    names = draw(st.lists(st.sampled_from(sorted(JUDGED)), unique=True, max_size=3))
+    members = [(name, draw(st.sampled_from(JUDGED[name]))) for name in names]
+    members += draw(st.lists(st.sampled_from([("x", '"_meta"'), ("x", "1"), ("y", "{}")])))
+    if draw(st.booleans()):
+        members.append(("z", f'"{"y" * 5000}"'))
+    written = []
+    for name, value in draw(st.permutations(members)):
+        escaped = f"\\u{ord(name[0]):04x}{name[1:]}" if draw(st.integers(0, 15)) == 0 else name
+        written.append(f'"{escaped}"{draw(st.sampled_from(["", " "]))}:{value}')
+    return f"{{{', '.join(written)}}}".encode()
+
+
+@pytest.mark.parametrize("revision", [*sorted(LEGACY), MODERN])
+@given(results(), st.booleans())
+def test_what_is_told_without_cutting_is_what_cutting_would_tell(
+    revision: Revision, raw: bytes, is_plain: bool
+) -> None:
+    try:
+        uncut: object = told(raw, revision, is_plain=is_plain)
+    except ValueError as refused:
+        uncut = type(refused), str(refused)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(translation, "_needs_nothing", lambda raw, revision: False)
+        try:
+            cut: object = told(raw, revision, is_plain=is_plain)
+        except ValueError as refused:
+            cut = type(refused), str(refused)
+
+    if revision is MODERN and isinstance(uncut, bytes) and isinstance(cut, bytes):
+        # What every result needs stands in front of the others, or behind them.
+        assert sorted(rawjson.pairs(uncut)) == sorted(rawjson.pairs(cut))
+    else:
+        assert uncut == cut
+
+
+@pytest.mark.parametrize(
+    ("raw", "revision", "uncut"),
+    [
+        pytest.param(b'{"x":1%b}', NOVEMBER, True, id="no name that counts"),
+        pytest.param(b'{"content":[]%b}', NOVEMBER, True, id="content where all kinds are known"),
+        pytest.param(b'{"content":[]%b}', JUNE, False, id="content where a kind is not known"),
+        pytest.param(b'{"content":["ttlMs"]%b}', NOVEMBER, True, id="a word further inside"),
+        pytest.param(b'{"ttlMs":1%b}', NOVEMBER, False, id="a name that counts"),
+        pytest.param(b'{"ttlMs":1%b}', MODERN, True, id="a name that counts for others"),
+        pytest.param(rb'{"\u005fmeta":{}%b}', MODERN, False, id="a name that counts, escaped"),
+        pytest.param(rb'{"x":"\ud800"%b}', MODERN, False, id="half a surrogate pair"),
+    ],
+)
+def test_a_long_result_is_cut_only_for_the_names_that_count(
+    raw: bytes, revision: Revision, uncut: bool
+) -> None:
+    whole = raw % (b',"z":"%b"' % (b"y" * 5000))
+
+    assert translation._needs_nothing(whole, revision) is uncut
 
 
 @given(spelled.objects(with_half_pairs=True))

@@ -4,7 +4,10 @@ import json
 from collections.abc import Callable
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from bench import spelled
 from pointsman_contract.rawjson import Malformed
 from pointsman_router.jsonrpc import RpcError
 from pointsman_router.upstream import messages
@@ -150,3 +153,113 @@ def test_requests_and_replies_are_json_rpc() -> None:
             },
         },
     ]
+
+
+ID = "0a1b"
+
+
+def answer(**members: bytes) -> bytes:
+    """An answer with these raw members instead; an empty one is left out."""
+    whole = {"jsonrpc": b'"2.0"', "id": b'"0a1b"', "result": b'{"n": 1.0}'} | members
+    return b"{%b}" % b",".join(b'"%b":%b' % (n.encode(), raw) for n, raw in whole.items() if raw)
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        pytest.param(answer(), b'{"n": 1.0}', id="compact"),
+        pytest.param(
+            b'{"jsonrpc": "2.0", "id": "0a1b", "result": {"a": "b c"}}',
+            b'{"a": "b c"}',
+            id="blanks between the tokens",
+        ),
+        pytest.param(b'{"result":{},"id":"0a1b","jsonrpc":"2.0"}', b"{}", id="in another order"),
+        pytest.param(
+            answer(result='{"t":"ü😀","n":9007199254740993,"e":1e400,"t":1}'.encode()),
+            '{"t":"ü😀","n":9007199254740993,"e":1e400,"t":1}'.encode(),
+            id="what readers would change",
+        ),
+    ],
+)
+def test_the_usual_result_is_read_as_it_was_spelled(data: bytes, expected: bytes) -> None:
+    assert messages.usual_result(data, ID) == expected
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"[" + answer() + b"]", id="an array"),
+        pytest.param(answer() + answer(), id="two answers"),
+        pytest.param(b"\xef\xbb\xbf" + answer(), id="a byte order mark"),
+        pytest.param(answer(id=b'"0a1c"'), id="another id"),
+        pytest.param(answer(id=rb'"\u0030a1b"'), id="our id in another spelling"),
+        pytest.param(answer(id=b"1"), id="a number for an id"),
+        pytest.param(answer(id=b"null"), id="a null id"),
+        pytest.param(answer(id=b""), id="no id"),
+        pytest.param(answer(jsonrpc=b'"1.0"'), id="another version"),
+        pytest.param(answer(jsonrpc=b""), id="no version"),
+        pytest.param(answer(result=b"[]"), id="a list for a result"),
+        pytest.param(answer(result=b"null"), id="a null result"),
+        pytest.param(answer(result=b""), id="no result"),
+        pytest.param(answer(error=b'{"code":1,"message":""}'), id="a result and an error"),
+        pytest.param(answer(method=b'"ping"'), id="a request that is an answer"),
+        pytest.param(answer(vendor=b"1"), id="a member beside them"),
+        pytest.param(answer()[:-1] + b',"id":"0a1b"}', id="the id twice"),
+        pytest.param(answer()[:-1] + b',"result":{}}', id="the result twice"),
+        pytest.param(b'{"id":"      ",' + answer()[1:], id="another id, of blanks, before ours"),
+        pytest.param(answer(result=rb'{"t":"\ud800"}'), id="half of a surrogate pair"),
+        pytest.param(answer(result=b'{"t":"\xff"}'), id="no UTF-8"),
+        pytest.param(answer(result=b'{"n":NaN}'), id="NaN"),
+        pytest.param(answer(result=b'{"x":' + b"[" * 63 + b"]" * 63 + b"}"), id="65 levels"),
+        pytest.param(answer() + b"\n", id="a line feed behind it"),
+    ],
+)
+def test_any_other_answer_is_looked_at_member_by_member(data: bytes) -> None:
+    assert messages.usual_result(data, ID) is None
+
+
+@st.composite
+def nearly_answers(draw: st.DrawFn) -> bytes:
+    """Answers in many spellings, of which seldom something is missing, doubled or other."""
+    raw = spelled.objects().map(lambda one: one.data.strip(b" \t\r\n"))
+    members: dict[str, st.SearchStrategy[bytes]] = {
+        "jsonrpc": st.sampled_from([b'"2.0"'] * 8 + [b'"1.0"', rb'"2\u002e0"']),
+        "id": st.sampled_from([b'"0a1b"'] * 8 + [b'" "', rb'"0a1\u0062"', b"1", b"null"]),
+        "result": raw | st.sampled_from([b"{}", b'{ "a" : " " }', b"[]", b'"{}"']),
+    }
+    names = draw(st.permutations(list(members)))
+    match draw(st.integers(0, 11)):
+        case 0:
+            names = names[1:]
+        case 1:
+            names = [*names, draw(st.sampled_from([*members, "error", "method", "", " ", "ID"]))]
+    blanks = draw(st.sampled_from([st.just(b""), st.sampled_from([b"", b" ", b" ", b"\t"])]))
+    written = []
+    for name in names:
+        value = draw(members.get(name, st.sampled_from([b"1", b'" "', b'""', b"{}"])))
+        written.append(
+            b'%b"%b"%b:%b%b' % (draw(blanks), name.encode(), draw(blanks), draw(blanks), value)
+        )
+    return b"%b{%b%b}%b" % (draw(blanks), b",".join(written), draw(blanks), draw(blanks))
+
+
+@given(nearly_answers())
+@example(answer())
+@example(answer(result=b'{"a":"     "}')[:-1] + b', "":1}')
+def test_a_result_that_is_read_in_one_go_is_the_one_that_the_message_holds(data: bytes) -> None:
+    result = messages.usual_result(data, ID)
+
+    if result is not None:
+        read = messages.read(data)
+        assert read == Response(b'"0a1b"', Result(result))
+        assert isinstance(read, Response)
+        assert read.answers(ID)
+
+
+@given(spelled.objects())
+def test_every_result_that_common_writers_write_is_read_in_one_go(whole: spelled.Whole) -> None:
+    raw = whole.data.strip(b" \t\r\n")
+
+    assert messages.usual_result(answer(result=raw), ID) == raw
+    assert messages.usual_result(b'{"jsonrpc": "2.0", "id": "0a1b", "result": %b}' % raw, ID) == raw

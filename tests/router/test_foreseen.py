@@ -1,0 +1,134 @@
+"""What is known of the next call of a kind is what that call would be decided to be."""
+
+import pytest
+from hypothesis import given
+
+from bench import spelled
+from bench.catalogues import Known, built, definition, found, server
+from bench.spelled import Whole
+from pointsman_contract import rawjson
+from pointsman_router import dispatch, prompts
+from pointsman_router.catalogue import Catalogue
+from pointsman_router.dispatch import View
+from pointsman_router.eras import LEGACY, Revision
+from pointsman_router.foreseen import Foreseen, foreseen
+from pointsman_router.jsonrpc import Request
+from pointsman_router.listing import Form
+from pointsman_router.outgoing import Forward
+from pointsman_router.upstream import Call
+from pointsman_router.upstream.wording import OPEN_ARGUMENTS
+
+PROTOCOL = "io.modelcontextprotocol/"
+STEADY = (
+    b'{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
+    b'"io.modelcontextprotocol/clientInfo":{"name":"a","version":"1"},'
+    b'"io.modelcontextprotocol/clientCapabilities":{"sampling":{},"tasks":{}},'
+    b'"io.modelcontextprotocol/logLevel":"info"}'
+)
+REGION = {"type": "string", "x-mcp-header": "Region"}
+CATALOGUE = built(
+    Known(
+        server("tools/github", timeout_s=7),
+        found(
+            "search",
+            definition("lists", outputSchema={"type": "array"}),
+            definition("headed", inputSchema={"type": "object", "properties": {"r": REGION}}),
+        ),
+    )
+)
+
+
+def decided(
+    params: dict[str, bytes], revision: Revision, *, of: Catalogue = CATALOGUE
+) -> tuple[Request, Forward]:
+    request = Request(b"1", "tools/call", params)
+    forward = dispatch.decide(of, View(Form.DOTTED), request, revision, 100)
+    assert isinstance(forward, Forward)
+    return request, forward
+
+
+def call(name: str = "github.search", **more: bytes) -> dict[str, bytes]:
+    return {"name": rawjson.quote(name), "arguments": b'{"a":1}', **more}
+
+
+@pytest.mark.parametrize("revision", [*sorted(LEGACY), Revision.MODERN])
+@pytest.mark.parametrize(
+    "more", [{}, {"_meta": b"{}"}, {"_meta": STEADY}], ids=["none", "empty", "steady"]
+)
+def test_a_plain_call_is_foreseen_but_for_its_arguments(
+    revision: Revision, more: dict[str, bytes]
+) -> None:
+    request, forward = decided(call(**more), revision)
+
+    known = foreseen(request, forward, revision)
+
+    assert known is not None
+    assert (known.server, known.revision, known.is_plain) == ("tools/github", revision, True)
+    assert known.worded is None
+    assert known.call == Call(
+        "tools/call",
+        {"name": b'"search"', "arguments": OPEN_ARGUMENTS},
+        {},
+        7.0,
+        capabilities=forward.call.capabilities,
+        log_level=forward.call.log_level,
+    )
+    assert list(known.call.params) == list(forward.call.params)
+
+
+def test_what_its_results_may_hold_is_foreseen_too() -> None:
+    request, forward = decided(call("github.lists"), Revision.V2025_11_25)
+
+    known = foreseen(request, forward, Revision.V2025_11_25)
+
+    assert isinstance(known, Foreseen)
+    assert not known.is_plain
+
+
+@pytest.mark.parametrize(
+    ("params", "revision"),
+    [
+        pytest.param(
+            call(_meta=b'{"progressToken":1}'), Revision.V2025_11_25, id="a progress token"
+        ),
+        pytest.param(
+            call(_meta=b'{"progressToken":null}'), Revision.MODERN, id="null for a progress token"
+        ),
+        pytest.param(call(_meta=b'{"vendor.example/x":1}'), Revision.MODERN, id="a vendor's key"),
+        pytest.param(call(_meta=b'{"traceparent":"00-a-b-01"}'), Revision.MODERN, id="a trace"),
+        pytest.param(
+            call(_meta=b'{"io.modelcontextprotocol/other":1}'), Revision.MODERN, id="a new key"
+        ),
+        pytest.param(
+            call(_meta=STEADY[:-1] + b',"x":1}'), Revision.MODERN, id="one beside the steady ones"
+        ),
+        pytest.param(call("github.headed"), Revision.V2025_11_25, id="a header that repeats"),
+        pytest.param(call(requestState=b'"s"'), Revision.MODERN, id="a state to take up"),
+        pytest.param(call(inputResponses=b"{}"), Revision.MODERN, id="input that was asked for"),
+    ],
+)
+def test_a_call_that_may_be_another_one_next_time_is_not_foreseen(
+    params: dict[str, bytes], revision: Revision
+) -> None:
+    request, forward = decided(params, revision)
+
+    assert foreseen(request, forward, revision) is None
+
+
+def test_only_calls_of_tools_are_foreseen() -> None:
+    request = Request(b"1", "prompts/get", {"name": b'"greet"'})
+    route = prompts.Route("tools/github", "greet", 7.0)
+    forward = Forward(route, Call("prompts/get", {"name": b'"greet"'}, {}, 7.0))
+
+    assert foreseen(request, forward, Revision.MODERN) is None
+
+
+@given(spelled.objects(), spelled.objects())
+def test_two_calls_of_a_kind_are_foreseen_alike(one: Whole, other: Whole) -> None:
+    known = []
+    for arguments in (one, other):
+        params = call() | {"arguments": arguments.data.strip(b" \t\r\n")}
+        request, forward = decided(params, Revision.V2025_11_25)
+        known.append(foreseen(request, forward, Revision.V2025_11_25))
+
+    assert known[0] == known[1] is not None
