@@ -1,11 +1,13 @@
 """What the router's tests may ask for."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 
 import pytest
 import uvloop
 
+from bench import links
+from bench.links import Lane
 from bench.mcpstage import Stage, call, staged, text
 
 # What reaches down to sockets has to be right on either loop: programs run on the second.
@@ -35,3 +37,12 @@ async def stage(request: pytest.FixtureRequest) -> AsyncIterator[Stage]:
         whole.peer.on.clear()
         assert text(await whole.port.post(call())) == "search {}"
         assert whole.port.meter.in_flight == 0
+
+
+@pytest.fixture(params=[True, False], ids=["with a task", "without a task"])
+def lane(request: pytest.FixtureRequest) -> Iterator[Lane]:
+    """The way of the calls over links: what they come to must not depend on it."""
+    chosen = Lane(waits=request.param)
+    links.take(chosen)
+    yield chosen
+    links.take(Lane(waits=True))

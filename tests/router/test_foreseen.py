@@ -47,18 +47,18 @@ def decided(
     return request, forward
 
 
-def call(name: str = "github.search", **more: bytes) -> dict[str, bytes]:
-    return {"name": rawjson.quote(name), "arguments": b'{"a":1}', **more}
+def call(tool: str = "github.search", **more: bytes) -> dict[str, bytes]:
+    return {"name": rawjson.quote(tool), "arguments": b'{"a":1}'} | more
 
 
 @pytest.mark.parametrize("revision", [*sorted(LEGACY), Revision.MODERN])
 @pytest.mark.parametrize(
-    "more", [{}, {"_meta": b"{}"}, {"_meta": STEADY}], ids=["none", "empty", "steady"]
+    "meta", [None, b"{}", STEADY], ids=["no _meta", "an empty one", "a steady one"]
 )
 def test_a_plain_call_is_foreseen_but_for_its_arguments(
-    revision: Revision, more: dict[str, bytes]
+    revision: Revision, meta: bytes | None
 ) -> None:
-    request, forward = decided(call(**more), revision)
+    request, forward = decided(call() if meta is None else call(_meta=meta), revision)
 
     known = foreseen(request, forward, revision)
 

@@ -10,10 +10,12 @@ import pytest
 from bench import answers, behaviours, ports
 from bench.behaviours import errs, responds, results_in, sends_and_closes, streams
 from bench.legacy_server import LegacyServer
-from bench.links import QUICK, a_call, linked
+from bench.links import QUICK, Lane, a_call, linked
 from bench.raw_upstream import Behaviour, RawUpstream, Received, Wire
 from pointsman_router.jsonrpc import RpcError
-from pointsman_router.upstream import Link, Result, Trouble
+from pointsman_router.upstream import Limits, Link, Result, Trouble
+
+pytestmark = pytest.mark.usefixtures("lane")
 
 RESULT = {"content": [{"type": "text", "text": "grüße 世界"}], "n": 9007199254740993}
 FOUND = Result(json.dumps(RESULT, ensure_ascii=False).encode())
@@ -104,30 +106,34 @@ OTHER = answers.event(b"not json", name="heartbeat")
 
 
 @pytest.mark.parametrize(
-    "behaviour",
+    ("behaviour", "needs_task"),
     [
-        pytest.param(results_in(RESULT), id="JSON"),
-        pytest.param(http_1_0(), id="HTTP 1.0 ended by FIN"),
-        pytest.param(interim(), id="interim answers"),
-        pytest.param(chunk_extensions_and_trailers(), id="chunk extensions and trailers"),
-        pytest.param(streams(RESULT), id="event stream"),
-        pytest.param(streams(RESULT, newline="\r\n"), id="event stream with CRLF"),
-        pytest.param(streams(RESULT, newline="\r"), id="event stream with CR"),
-        pytest.param(streams(RESULT, piece=1), id="event stream byte by byte"),
-        pytest.param(streams(RESULT, before=b"\xef\xbb\xbf: hi\n\n"), id="BOM and comment"),
-        pytest.param(streams(RESULT, before=b"id: 1\ndata:\n\n"), id="priming event"),
-        pytest.param(streams(RESULT, before=PROGRESS * 3), id="notifications before"),
-        pytest.param(streams(RESULT, before=OTHER, after=OTHER), id="other events around"),
-        pytest.param(streams(RESULT, after=PROGRESS), id="something after the answer"),
+        pytest.param(results_in(RESULT), False, id="JSON"),
+        pytest.param(http_1_0(), False, id="HTTP 1.0 ended by FIN"),
+        pytest.param(interim(), False, id="interim answers"),
+        pytest.param(chunk_extensions_and_trailers(), False, id="chunk extensions and trailers"),
+        pytest.param(streams(RESULT), False, id="event stream"),
+        pytest.param(streams(RESULT, newline="\r\n"), False, id="event stream with CRLF"),
+        pytest.param(streams(RESULT, newline="\r"), False, id="event stream with CR"),
+        pytest.param(streams(RESULT, piece=1), False, id="event stream byte by byte"),
+        pytest.param(streams(RESULT, before=b"\xef\xbb\xbf: hi\n\n"), False, id="BOM and comment"),
+        pytest.param(streams(RESULT, before=b"id: 1\ndata:\n\n"), False, id="priming event"),
+        pytest.param(streams(RESULT, before=PROGRESS * 3), True, id="notifications before"),
+        pytest.param(streams(RESULT, before=OTHER, after=OTHER), False, id="other events around"),
+        pytest.param(streams(RESULT, after=PROGRESS), False, id="something after the answer"),
     ],
 )
-async def test_every_right_answer_arrives_and_the_next_call_works(behaviour: Behaviour) -> None:
+async def test_every_right_answer_arrives_and_the_next_call_works(
+    behaviour: Behaviour, needs_task: bool, lane: Lane
+) -> None:
     async with RawUpstream(calls(behaviour)) as upstream, linked(upstream.url()) as link:
         first = await link.call(a_call())
         second = await link.call(a_call())
 
     assert first == second == FOUND
     assert len(upstream.requests("tools/call")) == 2
+    assert (lane.begun > 0) is not lane.waits
+    assert lane.done == (0 if needs_task else lane.begun)
 
 
 async def test_a_result_in_several_data_lines_is_the_same_json() -> None:
@@ -243,6 +249,9 @@ VIOLATION = "ProtocolViolation"
             streams(RESULT, before=PROGRESS * 51), VIOLATION, UNKNOWN, id="too many events"
         ),
         pytest.param(
+            streams(RESULT, before=b"data\n\n" * 51), VIOLATION, UNKNOWN, id="too many empty events"
+        ),
+        pytest.param(
             responds(307, b"", "", {"Location": "http://127.0.0.1:1/mcp/"}),
             "UpstreamHttpError",
             UNKNOWN,
@@ -342,6 +351,36 @@ async def test_an_answer_over_the_cap_is_not_read_to_its_end(behaviour: Behaviou
 
     assert error.value.too_large
     assert error.value.executed == UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "limits"),
+    [
+        pytest.param(
+            streams(RESULT, before=b": x\n" * 101), replace(QUICK, stream_lines_max=100), id="lines"
+        ),
+        pytest.param(
+            streams(RESULT, before=b": x\n" * 101), replace(QUICK, stream_max_bytes=400), id="bytes"
+        ),
+        pytest.param(
+            streams(RESULT, before=b":" + b"x" * 3_000 + b"\n"),
+            replace(QUICK, body_max_bytes=3_000),
+            id="one line",
+        ),
+        pytest.param(
+            streams(RESULT, before=b"event: x\n" + b"data: %b\n" % (b"x" * 600) * 6 + b"\n"),
+            replace(QUICK, body_max_bytes=3_000),
+            id="one event",
+        ),
+    ],
+)
+async def test_a_short_stream_may_be_over_a_lower_cap(behaviour: Behaviour, limits: Limits) -> None:
+    async with RawUpstream(calls(behaviour)) as upstream, linked(upstream.url(), limits) as link:
+        with pytest.raises(Trouble) as error:
+            await link.call(a_call())
+
+    assert error.value.executed == UNKNOWN
+    assert len(upstream.requests("tools/call")) == 1
 
 
 @pytest.mark.parametrize(

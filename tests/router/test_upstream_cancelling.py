@@ -14,6 +14,8 @@ from bench.raw_upstream import Behaviour, RawUpstream, Received
 from bench.waiting import until
 from pointsman_router.upstream import Notice, Result, Trouble
 
+pytestmark = pytest.mark.usefixtures("lane")
+
 CANCELLED = "notifications/cancelled"
 
 

@@ -16,6 +16,8 @@ from bench.waiting import until
 from pointsman_router.jsonrpc import RpcError
 from pointsman_router.upstream import Limits, Link, Result, Trouble
 
+in_both_lanes = pytest.mark.usefixtures("lane")
+
 
 def numbered(link: Link, number: int, timeout_s: float = 10.0) -> asyncio.Task[int]:
     """A call whose result says which call it belongs to."""
@@ -43,6 +45,7 @@ async def trouble_of(call: asyncio.Task[int]) -> Trouble:
     return error.value
 
 
+@in_both_lanes
 async def test_two_hundred_calls_at_once_each_get_their_own_answer() -> None:
     async with RawUpstream(calls(says_its_number)) as upstream:
         limits = replace(QUICK, waiting_max=200, waiting_s=10.0)
@@ -54,6 +57,7 @@ async def test_two_hundred_calls_at_once_each_get_their_own_answer() -> None:
     assert len(ids) == 201  # of 200 calls and one initialize
 
 
+@in_both_lanes
 @pytest.mark.parametrize("event_streams", [False, True], ids=["JSON", "event streams"])
 async def test_a_right_answer_leaves_its_connection_for_the_next_call(event_streams: bool) -> None:
     async with (
@@ -67,6 +71,7 @@ async def test_a_right_answer_leaves_its_connection_for_the_next_call(event_stre
     assert upstream.connections == 1
 
 
+@in_both_lanes
 async def test_a_late_answer_is_cut_off_with_its_connection() -> None:
     gate = asyncio.Event()
     late = behaviours.held(gate, says_its_number)
@@ -82,6 +87,7 @@ async def test_a_late_answer_is_cut_off_with_its_connection() -> None:
     assert first.connection != second.connection
 
 
+@in_both_lanes
 async def test_an_answer_that_nobody_asked_for_reaches_nobody() -> None:
     async def twice(request: Received, wire: Wire) -> None:
         await says_its_number(request, wire)
@@ -93,6 +99,7 @@ async def test_an_answer_that_nobody_asked_for_reaches_nobody() -> None:
     assert found == list(range(20))
 
 
+@in_both_lanes
 async def test_an_answer_sent_on_an_idle_connection_costs_only_that_connection() -> None:
     wires: list[Wire] = []
 
@@ -110,6 +117,7 @@ async def test_an_answer_sent_on_an_idle_connection_costs_only_that_connection()
     assert one.connection != other.connection
 
 
+@in_both_lanes
 async def test_an_answer_to_somebody_else_closes_the_connection() -> None:
     wrong = results_in({"n": 666}, rpc_id="somebody else's")
     server = calls(behaviours.in_turn(wrong, says_its_number))
@@ -122,6 +130,7 @@ async def test_an_answer_to_somebody_else_closes_the_connection() -> None:
     assert found == 2
 
 
+@in_both_lanes
 async def test_a_connection_that_the_server_closed_is_noticed_before_it_is_used() -> None:
     async def answers_and_closes(request: Received, wire: Wire) -> None:
         await says_its_number(request, wire)
@@ -135,6 +144,7 @@ async def test_a_connection_that_the_server_closed_is_noticed_before_it_is_used(
     assert len(upstream.requests("tools/call")) == 20
 
 
+@in_both_lanes
 async def test_an_idle_connection_is_gone_before_a_server_would_close_it() -> None:
     limits = replace(QUICK, keepalive_s=0.1)
     async with RawUpstream(LegacyServer()) as upstream, linked(upstream.url(), limits) as link:
@@ -145,6 +155,7 @@ async def test_an_idle_connection_is_gone_before_a_server_would_close_it() -> No
         assert isinstance(await link.call(a_call()), Result)
 
 
+@in_both_lanes
 async def test_rolled_servers_cost_the_calls_in_flight_and_nothing_after_them() -> None:
     server = calls(behaviours.hangs())
     async with RawUpstream(server) as upstream, linked(upstream.url()) as link:
@@ -161,6 +172,7 @@ async def test_rolled_servers_cost_the_calls_in_flight_and_nothing_after_them() 
     assert len(upstream.requests("tools/call")) == 65
 
 
+@in_both_lanes
 async def test_event_streams_that_do_not_end_hold_a_bounded_number_of_connections() -> None:
     async def never_ends(request: Received, wire: Wire) -> None:
         message = answers.result(request.rpc_id, {})
@@ -238,6 +250,7 @@ async def test_five_hundred_calls_to_a_hung_server_leave_its_neighbour_alone() -
     assert len(hung.requests("tools/call")) == 64
 
 
+@in_both_lanes
 async def test_an_error_is_an_answer_and_leaves_its_connection_too() -> None:
     server = calls(behaviours.errs(-32050, "no"))
     async with RawUpstream(server) as upstream, linked(upstream.url()) as link:

@@ -17,6 +17,8 @@ from pointsman_router.jsonrpc import RpcError
 from pointsman_router.upstream import Link, Result, Trouble
 from pointsman_router.upstream.era import Modern, Session
 
+pytestmark = pytest.mark.usefixtures("lane")
+
 FLIPS = 6
 PROBE = "server/discover"
 

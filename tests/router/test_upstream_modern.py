@@ -18,6 +18,8 @@ from pointsman_router.jsonrpc import RpcError
 from pointsman_router.upstream import Notice, Result, Trouble
 from pointsman_router.upstream.asking import Call
 
+pytestmark = pytest.mark.usefixtures("lane")
+
 PREFIX = "io.modelcontextprotocol/"
 RESULT = {"resultType": "complete", "content": []}
 FOUND = Result(json.dumps(RESULT).encode())

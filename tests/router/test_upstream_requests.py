@@ -13,6 +13,8 @@ from bench.links import QUICK, a_call, linked
 from bench.raw_upstream import RawUpstream, Received, Wire
 from pointsman_router.upstream import Result, Trouble
 
+pytestmark = pytest.mark.usefixtures("lane")
+
 RESULT = {"content": [{"type": "text", "text": "done"}]}
 FOUND = Result(json.dumps(RESULT).encode())
 

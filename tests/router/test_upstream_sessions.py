@@ -14,6 +14,8 @@ from bench.raw_upstream import Behaviour, RawUpstream
 from bench.waiting import until
 from pointsman_router.upstream import Result, Trouble
 
+pytestmark = pytest.mark.usefixtures("lane")
+
 WAITERS = 50
 NOT_INITIALIZED = errs(-32000, "Bad Request: Server not initialized", status=400, rpc_id=None)
 

@@ -153,11 +153,11 @@ VALUES = OBJECTS | spelled.objects().map(lambda one: one.data.decode().strip(" \
 def objects_of(draw: st.DrawFn, members: dict[str, st.SearchStrategy[str]]) -> str:
     """An object of these members, of which seldom one is missing, doubled or spelled otherwise."""
     names = draw(st.permutations(list(members)))
-    match draw(st.integers(0, 11)):
-        case 0:
-            names = names[1:]
-        case 1:
-            names = [*names, draw(st.sampled_from([*members, "extra", "", " "]))]
+    fault = draw(st.integers(0, 11))
+    if fault == 0:
+        names = names[1:]
+    elif fault == 1:
+        names = [*names, draw(st.sampled_from([*members, "extra", "", " "]))]
     blanks = draw(st.sampled_from([st.just(""), st.sampled_from(["", " "]), mostly([" "], "\t")]))
     odd = draw(st.integers(-20, 1))
     written = []

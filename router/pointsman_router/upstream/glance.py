@@ -53,12 +53,19 @@ def at(sent: Sent, limits: Limits) -> bytes | Glance:
 
 
 def _in_stream(answer: Framing, id_: str, limits: Limits) -> bytes | Glance:
-    if answer.held_bytes > _STREAM_MAX_BYTES or len(answer.pieces) > _PIECES_MAX:
+    if answer.held_bytes > min(_STREAM_MAX_BYTES, limits.stream_max_bytes):
         return Glance.UNUSUAL
-    parser = Parser(line_max_bytes=limits.line_max_bytes, event_max_bytes=limits.event_max_bytes)
+    if len(answer.pieces) > _PIECES_MAX:
+        return Glance.UNUSUAL
+    parser = Parser(
+        line_max_bytes=min(limits.line_max_bytes, limits.body_max_bytes),
+        event_max_bytes=min(limits.event_max_bytes, limits.body_max_bytes),
+    )
     try:
         events = parser.feed(answer.held)
     except TooLong:
+        return Glance.UNUSUAL
+    if len(events) > limits.events_max or parser.lines > limits.stream_lines_max:
         return Glance.UNUSUAL
     for event in events:
         # Some streams begin with an event that only names where to resume.
