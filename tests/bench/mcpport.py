@@ -123,6 +123,11 @@ class Connection:
             pass
         return message_in(event) if event else None
 
+    async def exactly(self, size: int) -> bytes:
+        """Read so many bytes."""
+        async with asyncio.timeout(_ANSWER_S):
+            return await self._reader.readexactly(size)
+
     async def rest(self) -> bytes:
         """Read until the router closes."""
         async with asyncio.timeout(_ANSWER_S):
