@@ -145,6 +145,9 @@ class Connection(RequestHandler):
     async def shutdown(self, timeout: float | None = 15.0) -> None:  # noqa: ASYNC109 - aiohttp's
         """End the connection, and give up what is under way after `timeout` seconds."""
         await super().shutdown(timeout)
+        if self._is_busy and self._task is None and self.left is not None:
+            self.left()
+            await asyncio.sleep(0)  # a task that has not begun could not end what it took over
         if self._task is not None:
             self._task.cancel()
 

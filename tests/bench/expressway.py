@@ -29,7 +29,8 @@ SERVER = "tools/github"
 GITHUB = server(SERVER, timeout_s=1)
 REGION = {"type": "string", "x-mcp-header": "Region"}
 HEADED = definition("headed", inputSchema={"type": "object", "properties": {"region": REGION}})
-CATALOGUE = built(Known(GITHUB, found("search", "read", HEADED)))
+LISTS = definition("lists", outputSchema={"type": "array"})
+CATALOGUE = built(Known(GITHUB, found("search", "read", HEADED, LISTS)))
 LOG_LEVEL = "io.modelcontextprotocol/logLevel"
 
 Peer = LegacyServer | ModernServer
@@ -215,7 +216,7 @@ async def running(
 ) -> AsyncIterator[Expressway]:
     """Serve, and leave neither a request nor a connection behind."""
     peer = peer or LegacyServer()
-    peer.tools = [tool("search"), tool("read"), tool("headed")]
+    peer.tools = [tool("search"), tool("read"), tool("headed"), tool("lists")]
     protocol = Protocol.MODERN if isinstance(peer, ModernServer) else Protocol.LEGACY
     async with AsyncExitStack() as stack:
         upstream = await stack.enter_async_context(RawUpstream(peer))

@@ -193,6 +193,7 @@ class McpPort:
         self.meter = Meter()
         self.end_subscriptions: Callable[[], None] = lambda: None
         self.drain: Callable[[float], Coroutine[None, None, None]] = asyncio.sleep
+        self.close: Callable[[], Coroutine[None, None, None]]
 
     def link(self, server: str) -> Link | None:
         """The way to a server."""
@@ -301,6 +302,7 @@ async def serving(
         body_max_bytes=BODY_MAX_BYTES,
         close_s=CLOSE_S,
     )
+    port.close = opened.close
     try:
         yield port
     finally:

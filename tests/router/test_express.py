@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import random
 import time
 from collections.abc import Callable
@@ -39,7 +40,7 @@ from bench.mcpport import Connection
 from bench.modern_server import ModernServer
 from bench.raw_upstream import Behaviour, Received, Wire
 from bench.waiting import until
-from pointsman_router import express, translation
+from pointsman_router import express, jsonrpc, translation
 from pointsman_router.outlet import Pace
 from pointsman_router.respond import Outcome
 from pointsman_router.upstream.limits import KIB, MIB
@@ -111,6 +112,15 @@ def surplus(data: bytes) -> Behaviour:
     return behave
 
 
+def with_status(status: int) -> Behaviour:
+    """A right result that the status denies."""
+
+    async def behave(request: Received, wire: Wire) -> None:
+        await wire.send(answers.http(status, answers.result(request.rpc_id, RESULT)))
+
+    return behave
+
+
 LONG = b'{"content":[],"x":"%b"}'
 UNUSUAL = {
     "an error": errs(-32602, "Unknown tool"),
@@ -134,6 +144,9 @@ UNUSUAL = {
     "405": responds(405),
     "429": responds(429),
     "202": responds(202, b"", ""),
+    "202 with a result": with_status(202),
+    "400 with a result": with_status(400),
+    "500 with a result": with_status(500),
     "a redirect": responds(307, b"", "", {"Location": "http://127.0.0.1:1/"}),
     "HTML": responds(200, b"<html>"),
     "no JSON": responds(200, b"Oops", answers.JSON),
@@ -152,6 +165,7 @@ UNUSUAL = {
     "a stream without the answer": behaviours.sends_and_closes(
         answers.http_in_chunks(200, [PROGRESS])
     ),
+    "a stream of nothing": behaviours.sends(answers.http_in_chunks(200, [b": hi\n\n"])),
     "a long stream": streams(RESULT, before=b": x\n" * 20_000),
     "a request on the stream": streams(
         RESULT, before=answers.event(b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
@@ -172,6 +186,9 @@ UNUSUAL = {
     "blanks behind it": raw(b'{"content":[]}\n\t '),
     "_meta that is none": raw(b'{"content":[],"_meta":5}'),
     "_meta of the protocol": raw(b'{"_meta":{"io.modelcontextprotocol/x":1,"v":2},"content":[]}'),
+    "a long result with that": raw(
+        b'{"_meta":{"io.modelcontextprotocol/x":1},"x":"%b"}' % (b"y" * 5000)
+    ),
     "structure in a list": raw(b'{"content":[],"structuredContent":[1.0]}'),
     "a link": raw(b'{"content":[{"type":"resource_link","uri":"file:///a","name":"a"}]}'),
     "a wish for input": raw(b'{"resultType":"input_required","inputRequests":{}}'),
@@ -195,13 +212,20 @@ UNUSUAL = {
     "garbage behind it": surplus(b"garbage"),
 }
 
+NEVER_S = 60.0
 # Of all that, what needs no task after all, where the agent is one of 2025-11-25.
 NEEDS_NO_TASK = frozenset(
     [
         *("a result that says no", "an event stream", "an event stream with CRLF"),
         *("a priming event before", "other events around", "something behind the answer"),
         *("byte by byte", "a stream byte by byte", "300 KiB", "_meta of the protocol"),
-        *("structure in a list", "a link", "a body up to the end", "HTTP 1.0"),
+        *(
+            "a long result with that",
+            "structure in a list",
+            "a link",
+            "a body up to the end",
+            "HTTP 1.0",
+        ),
         *("another answer behind it", "garbage behind it"),
     ]
 )
@@ -211,8 +235,14 @@ NEEDS_NO_TASK = frozenset(
 @every_agent
 @pytest.mark.parametrize("spoilt", UNUSUAL)
 async def test_an_agent_cannot_tell_whether_a_task_carried_its_call(
-    takes: Takes, spell: Spell, make: type[Peer], spoilt: str
+    takes: Takes,
+    spell: Spell,
+    make: type[Peer],
+    spoilt: str,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    monkeypatch.setattr(express, "_QUICK_S", NEVER_S)  # what is unusual is seen at once
     async with running(takes, make()) as way, way.port.connected() as agent:
         request = spell(way.port)
         await way.warm(agent, request)
@@ -251,6 +281,7 @@ async def test_an_agent_cannot_tell_whether_a_task_carried_its_call(
     assert after[0] == after[1]
     assert takes.taken[-1]
     assert spell is not legacy or landed == (spoilt in NEEDS_NO_TASK)
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
 
 
 @either_peer
@@ -271,6 +302,19 @@ async def test_an_upstream_cannot_tell_either(takes: Takes, spell: Spell, make: 
     ids = [str(one.rpc_id).encode() for one in (with_task, without)]
     assert without.body.replace(ids[1], b"") == with_task.body.replace(ids[0], b"")
     assert (without.headers, without.target) == (with_task.headers, with_task.target)
+
+
+@pytest.mark.parametrize("spell", [legacy, modern], ids=["legacy", "modern"])
+async def test_structure_of_a_schema_that_is_not_shown_is_not_shown(
+    takes: Takes, spell: Spell
+) -> None:
+    async with running(takes) as way, way.port.connected() as agent:
+        way.spoil(raw(b'{"content":[],"structuredContent":{"n":1}}'))
+        found = [await way.ask(agent, spell(way.port, "github.lists")) for _ in range(4)]
+
+    assert takes.landed == 2
+    assert set(found) == {found[0]}
+    assert (b"structuredContent" in found[0].body) == (spell is modern)
 
 
 async def test_chunks_may_be_cut_anywhere(takes: Takes) -> None:
@@ -530,8 +574,9 @@ async def test_a_silent_call_shows_signs_of_life_counted_from_its_sending(takes:
 
 @either_peer
 async def test_a_modern_agent_that_leaves_takes_its_call_along(
-    takes: Takes, make: type[Peer]
+    takes: Takes, make: type[Peer], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(express, "_QUICK_S", NEVER_S)
     async with running(takes, make()) as way:
         async with way.port.connected() as agent:
             await way.warm(agent, modern(way.port))
@@ -553,7 +598,10 @@ async def test_a_modern_agent_that_leaves_takes_its_call_along(
         assert len(way.calls) == 4
 
 
-async def test_a_legacy_agents_call_runs_on_when_it_leaves(takes: Takes) -> None:
+async def test_a_legacy_agents_call_runs_on_when_it_leaves(
+    takes: Takes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(express, "_QUICK_S", NEVER_S)
     gate = asyncio.Event()
     async with running(takes) as way:
         async with way.port.connected() as agent:
@@ -680,6 +728,29 @@ async def test_a_mistake_of_ours_costs_one_call_and_tells_nothing(
     ]
     assert b"search {}" in after.body
     assert len(way.calls) == 5
+
+
+async def test_a_mistake_behind_a_call_that_was_sent_frees_its_place(
+    takes: Takes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_: bytes) -> bytes:
+        raise RuntimeError("secret detail of a library")
+
+    limits = replace(QUICK, in_flight_max=1, waiting_max=0)
+    async with running(takes, limits=limits) as way, way.port.connected() as agent:
+        request = legacy(way.port)
+        await way.warm(agent, request)
+        way.spoil(errs(-32000, "no"))
+        with monkeypatch.context() as patch:
+            patch.setattr(jsonrpc, "parse", fails)
+            answer = await way.ask(agent, request)
+        way.mend()
+        after = await way.ask(agent, request)
+        await way.warm(agent, request)
+
+    assert json.loads(answer.body)["error"]["code"] == -32603
+    assert b"search {}" in after.body
+    assert len(way.calls) == 8
 
 
 async def test_a_mistake_before_a_call_is_sent_costs_one_call_too(

@@ -2,16 +2,19 @@
 
 import asyncio
 import json
+import logging
+from contextlib import AsyncExitStack
 
 import pytest
 
-from bench import behaviours, expressway
+from bench import answers, behaviours, expressway
 from bench.behaviours import errs
 from bench.catalogues import Known, built, found, server
 from bench.expressway import (
     CATALOGUE,
     GITHUB,
     SERVER,
+    Expressway,
     Spell,
     Takes,
     legacy,
@@ -25,8 +28,10 @@ from bench.expressway import (
 )
 from bench.legacy_server import LegacyServer, tool
 from bench.links import linked
-from bench.raw_upstream import RawUpstream
+from bench.mcpport import Connection
+from bench.raw_upstream import RawUpstream, Received, Wire
 from bench.waiting import until
+from pointsman_router import express
 from pointsman_router.respond import Outcome
 
 
@@ -93,6 +98,55 @@ async def test_a_router_that_ends_takes_no_call_without_a_task(takes: Takes) -> 
     assert ("connection", "close") in answer.headers
     assert b"search {}" in answer.body
     assert len(takes.taken) == offered
+
+
+async def test_an_answer_that_comes_as_the_router_ends_comes_once(
+    takes: Takes, caplog: pytest.LogCaptureFixture
+) -> None:
+    wires: list[tuple[Received, Wire]] = []
+
+    async def behave(request: Received, wire: Wire) -> None:
+        wires.append((request, wire))
+
+    async with running(takes) as way, way.port.connected() as agent:
+        await way.warm(agent, legacy(way.port))
+        way.spoil(behave)
+        await agent.send(legacy(way.port))
+        await until(lambda: wires, every_s=0.001)
+        request, wire = wires[0]
+        # It is there to be read before whoever takes the call over is at work.
+        wire._writer.write(answers.http(200, answers.result(request.rpc_id, {"content": []})))
+        draining = asyncio.create_task(way.port.drain(5.0))
+        answer = await told(agent)
+        await draining
+        rest = await agent.rest()
+
+    assert takes.taken[-1]
+    assert ("connection", "close") in answer.headers
+    assert answer.body == b'{"jsonrpc":"2.0","id":1,"result":{"content": []}}'
+    assert rest == b""
+    assert not [record for record in caplog.records if record.levelno >= logging.ERROR]
+
+
+@pytest.mark.parametrize("quick_s", [0.01, 60.0], ids=["in a task", "without one"])
+async def test_a_port_that_closes_gives_up_what_is_in_the_air(
+    takes: Takes, quick_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(express, "_QUICK_S", quick_s)
+    patient = built(Known(server(SERVER, timeout_s=30), found("search")))
+    async with AsyncExitStack() as stack:
+        way = await stack.enter_async_context(running(takes, catalogue=patient))
+        agent = await stack.enter_async_context(way.port.connected())
+        await way.warm(agent, legacy(way.port))
+        way.spoil(behaviours.hangs())
+        await agent.send(legacy(way.port))
+        await until(lambda: len(way.calls) == 4, every_s=0.001)
+        await way.port.close()
+        await until(lambda: way.upstream.requests("notifications/cancelled"))
+
+        assert takes.taken[-1]
+        assert way.port.meter.in_flight == 0
+        assert way.port.meter.ended_with[-1] == ("tools/call", Outcome.LEFT)
 
 
 # --- catalogues and servers
@@ -181,6 +235,41 @@ async def test_a_server_that_is_replaced_ends_its_call_and_gets_no_other(takes: 
     assert len(way.calls) == 7
     assert len(newer.requests("tools/call")) == 4
     assert newer.requests("tools/call")[-1].header("host") == f"127.0.0.1:{newer.port}"
+
+
+async def test_a_server_that_was_removed_gets_no_call_while_another_ends(takes: Takes) -> None:
+    gate = asyncio.Event()
+    async with (
+        running(takes) as way,
+        way.port.connected() as agent,
+        way.port.connected() as other,
+    ):
+        request = legacy(way.port)
+        await way.warm(agent, request)
+        await way.warm(other, request)
+        way.spoil(behaviours.held(gate, way.peer._answer))
+        await agent.send(request)
+        await told_beside(way, other, request)
+        await until(lambda: way.link._wire._pool._idle, every_s=0.001)
+        closing = asyncio.create_task(way.link.close())
+        await turns()
+        refused = await told_by(other, request)
+        gate.set()
+        answer = await told(agent)
+        await closing
+
+    assert refusal(refused)["executed"] == "no"
+    assert b"search {}" in answer.body
+    assert len(way.calls) == 8
+
+
+async def told_beside(way: Expressway, agent: Connection, request: bytes) -> None:
+    """Have a second connection to the upstream, which is idle afterwards."""
+    seen = len(way.calls)
+    await until(lambda: len(way.calls) == 7, every_s=0.001)
+    way.mend()
+    await told_by(agent, request)
+    assert len(way.calls) > seen
 
 
 async def test_a_server_that_is_cut_off_is_trouble_of_the_call_in_the_air(takes: Takes) -> None:
