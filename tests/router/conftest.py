@@ -13,6 +13,8 @@ from bench.mcpstage import Stage, call, staged, text
 # What reaches down to sockets has to be right on either loop: programs run on the second.
 _OF_SOCKETS = frozenset(
     [
+        "test_express",
+        "test_express_ends",
         "test_subscriptions",
         "test_upstream_connections",
         "test_upstream_dial",
