@@ -19,10 +19,11 @@ from bench.ports import LOOPBACK
 from bench.raw_upstream import Behaviour, RawUpstream, Received
 from bench.raw_upstream import Wire as Answering
 from bench.waiting import until
-from pointsman_router.upstream import Dialler, Limits, Trouble
+from pointsman_router.upstream import Dialler, Limits, Trouble, pool
+from pointsman_router.upstream.era import Modern
 from pointsman_router.upstream.exchange import Wire
 from pointsman_router.upstream.limits import KIB, MIB
-from pointsman_router.upstream.pool import Attempt
+from pointsman_router.upstream.pool import Attempt, Sent
 
 MAX_BYTES = 1 * MIB
 LATE_S = 0.05
@@ -59,6 +60,23 @@ async def asked(
         return found
 
 
+async def begun(wire: Wire, number: int) -> Attempt:
+    """Send where nobody waits, if that may be at once, and wait for the first news of the answer.
+
+    What follows has to find everything as if it had sent the request itself.
+    """
+    connection = wire.idle()
+    if connection is None:
+        return Attempt()
+    news, body = asyncio.Event(), question(number)
+    connection.send_watched(b"%b%d\r\n\r\n%b" % (wire.posting({}), len(body), body), news.set)
+    await news.wait()
+    return pool.of(Sent(str(number), Modern(), connection))
+
+
+in_both_lanes = pytest.mark.parametrize("waits", [True, False], ids=["waited for", "watched"])
+
+
 async def says_its_number(request: Received, wire: Answering) -> None:
     await wire.send(answers.http(200, answers.result(request.rpc_id, {})))
 
@@ -93,7 +111,8 @@ VARIANTS: dict[str, Callable[[bytes], bytes]] = {
 }
 
 
-async def test_unusual_answers_one_after_another_are_each_the_right_one() -> None:
+@in_both_lanes
+async def test_unusual_answers_one_after_another_are_each_the_right_one(waits: bool) -> None:
     count = 40 * len(VARIANTS)
     chance = random.Random(7)
     shapes = [chance.choice(list(VARIANTS.values())) for _ in range(count)]
@@ -102,13 +121,17 @@ async def test_unusual_answers_one_after_another_are_each_the_right_one() -> Non
         await wire.send(shapes[int(request.message["id"])](answers.result(request.rpc_id, {})))
 
     async with RawUpstream(behave) as upstream, wired(upstream.url()) as wire:
-        found = [await asked(wire, number) for number in range(count)]
+        found = [
+            await asked(wire, number, None if waits else await begun(wire, number))
+            for number in range(count)
+        ]
 
     assert found == list(range(count))
     assert len(upstream.received) == count
     assert 1 < upstream.connections < count
 
 
+@in_both_lanes
 @pytest.mark.parametrize(
     ("behaviour", "says"),
     [
@@ -153,14 +176,16 @@ async def test_unusual_answers_one_after_another_are_each_the_right_one() -> Non
     ],
 )
 async def test_a_broken_answer_is_told_at_once_and_its_connection_is_gone(
-    behaviour: Behaviour, says: str
+    behaviour: Behaviour, says: str, waits: bool
 ) -> None:
-    attempt = Attempt()
-    async with RawUpstream(behaviour) as upstream, wired(upstream.url()) as wire:
-        begun = time.monotonic()
+    async with RawUpstream(says_its_number) as upstream, wired(upstream.url()) as wire:
+        await asked(wire, 0)
+        upstream.behave(behaviour)
+        begun_s = time.monotonic()
+        attempt = Attempt() if waits else await begun(wire, 1)
         with pytest.raises(Trouble, match=says) as error:
             await asked(wire, attempt=attempt)
-        took = time.monotonic() - begun
+        took = time.monotonic() - begun_s
         left = wire.open_connections
         upstream.behave(says_its_number)
         after = await asked(wire, 2)
@@ -170,7 +195,7 @@ async def test_a_broken_answer_is_told_at_once_and_its_connection_is_gone(
     assert took < 0.25  # both sides of it, on a busy machine
     assert left == 0
     assert after == 2
-    assert len(upstream.received) == 2
+    assert len(upstream.received) == 3
 
 
 async def test_nothing_was_sent_where_there_was_no_connection() -> None:
