@@ -100,21 +100,30 @@ class Connection(RequestHandler):
     def answered(self, *, keeps: bool) -> None:
         """End a request that `quick` took; `keeps`: the connection may carry another."""
         self._task = None
+        keeps = keeps and not (self._close or self._force_close)
+        if self._ahead and keeps and self.transport is not None:
+            # Not before its turn: what was just answered is to be put away first.
+            self._loop.call_soon(self._read_ahead)
+            return
         self._is_busy = self._request_in_progress = False
         waiter = self._handler_waiter
         if waiter is not None and not waiter.done():
             waiter.set_result(None)
         if self.transport is None:
             return
-        if not keeps or self._close:
+        if not keeps:
             self.force_close()
             return
         self._next_keepalive_close_time = self._loop.time() + KEEPALIVE_S
-        if self._ahead:
-            ahead, self._ahead = self._ahead, b""
-            if len(ahead) > _AHEAD_MAX_BYTES:
-                self.transport.resume_reading()
-            self.data_received(ahead)
+
+    def _read_ahead(self) -> None:
+        self._is_busy = self._request_in_progress = False
+        if self.transport is None:
+            return
+        ahead, self._ahead = self._ahead, b""
+        if len(ahead) > _AHEAD_MAX_BYTES:
+            self.transport.resume_reading()
+        self.data_received(ahead)
 
     def parsed(self, request: web.BaseRequest) -> bytes | None:
         """Return the head of a request that the parser has read to its end, and nothing behind it.

@@ -20,6 +20,7 @@ from bench.waiting import until
 from pointsman_contract.meta import Protocol
 from pointsman_router.agentline import Connection as Line
 from pointsman_router.catalogue import Catalogue
+from pointsman_router.door import Door
 from pointsman_router.express import Express, Flight
 from pointsman_router.heads import Heard
 from pointsman_router.outlet import Pace
@@ -49,19 +50,19 @@ class Takes:
 
 def recorded(patch: pytest.MonkeyPatch) -> Takes:
     """What the lane takes from now on."""
-    seen, take, land = Takes(), Express.take, Express.land
+    seen, take, land = Takes(), Express.take, Door.land
 
     def recording(self: Express, line: Line, heard: Heard) -> bool:
         taken = seen.is_open and take(self, line, heard)
         seen.taken.append(taken)
         return taken
 
-    def landing(self: Express, flight: Flight, answer: bytes) -> None:
+    def landing(self: Door, flight: Flight, answer: bytes) -> None:
         seen.landed += 1
         land(self, flight, answer)
 
     patch.setattr(Express, "take", recording)
-    patch.setattr(Express, "land", landing)
+    patch.setattr(Door, "land", landing)
     return seen
 
 

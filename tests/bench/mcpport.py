@@ -143,12 +143,11 @@ class Connection:
 
     def stop_reading(self) -> None:
         """Leave what comes in the kernel."""
-        # uvloop's transports are one by what they do, not by their class.
-        cast(asyncio.ReadTransport, self._writer.transport).pause_reading()
+        self._reading.pause_reading()
 
     def read_on(self) -> None:
         """Take it from there again."""
-        cast(asyncio.ReadTransport, self._writer.transport).resume_reading()
+        self._reading.resume_reading()
 
     async def is_cut(self) -> bool:
         """Read again, and say whether the router cut the connection before the answer's end."""

@@ -64,7 +64,6 @@ def test_a_plain_call_is_foreseen_but_for_its_arguments(
 
     assert known is not None
     assert (known.server, known.revision, known.is_plain) == ("tools/github", revision, True)
-    assert known.worded is None
     assert known.call == Call(
         "tools/call",
         {"name": b'"search"', "arguments": OPEN_ARGUMENTS},

@@ -189,7 +189,8 @@ def test_what_is_told_without_cutting_is_what_cutting_would_tell(
     [
         pytest.param(b'{"x":1%b}', NOVEMBER, True, id="no name that counts"),
         pytest.param(b'{"content":[]%b}', NOVEMBER, True, id="content where all kinds are known"),
-        pytest.param(b'{"content":[]%b}', JUNE, False, id="content where a kind is not known"),
+        pytest.param(b'{"content":[]%b}', JUNE, True, id="no content of a kind that is not known"),
+        pytest.param(b'{"content":["resource_link"]%b}', JUNE, False, id="content of such a kind"),
         pytest.param(b'{"content":["ttlMs"]%b}', NOVEMBER, True, id="a word further inside"),
         pytest.param(b'{"ttlMs":1%b}', NOVEMBER, False, id="a name that counts"),
         pytest.param(b'{"ttlMs":1%b}', MODERN, True, id="a name that counts for others"),

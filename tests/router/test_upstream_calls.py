@@ -115,7 +115,7 @@ OTHER = answers.event(b"not json", name="heartbeat")
         pytest.param(streams(RESULT), False, id="event stream"),
         pytest.param(streams(RESULT, newline="\r\n"), False, id="event stream with CRLF"),
         pytest.param(streams(RESULT, newline="\r"), False, id="event stream with CR"),
-        pytest.param(streams(RESULT, piece=1), False, id="event stream byte by byte"),
+        pytest.param(streams(RESULT, piece=1), True, id="event stream byte by byte"),
         pytest.param(streams(RESULT, before=b"\xef\xbb\xbf: hi\n\n"), False, id="BOM and comment"),
         pytest.param(streams(RESULT, before=b"id: 1\ndata:\n\n"), False, id="priming event"),
         pytest.param(streams(RESULT, before=PROGRESS * 3), True, id="notifications before"),

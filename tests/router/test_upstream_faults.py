@@ -24,6 +24,7 @@ from pointsman_router.upstream.era import Modern
 from pointsman_router.upstream.exchange import Wire
 from pointsman_router.upstream.limits import KIB, MIB
 from pointsman_router.upstream.pool import Attempt, Sent
+from pointsman_router.upstream.tenure import Tenure
 
 MAX_BYTES = 1 * MIB
 LATE_S = 0.05
@@ -71,7 +72,7 @@ async def begun(wire: Wire, number: int) -> Attempt:
     news, body = asyncio.Event(), question(number)
     connection.send_watched(b"%b%d\r\n\r\n%b" % (wire.posting({}), len(body), body), news.set)
     await news.wait()
-    return pool.of(Sent(str(number), Modern(), connection))
+    return pool.of(Sent(str(number), Tenure(Modern()), connection))
 
 
 in_both_lanes = pytest.mark.parametrize("waits", [True, False], ids=["waited for", "watched"])

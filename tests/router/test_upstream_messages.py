@@ -174,6 +174,7 @@ def answer(**members: bytes) -> bytes:
             id="blanks between the tokens",
         ),
         pytest.param(b'{"result":{},"id":"0a1b","jsonrpc":"2.0"}', b"{}", id="in another order"),
+        pytest.param(answer(result=b"{}") + b"\n", b"{}", id="a line break behind it"),
         pytest.param(
             answer(result='{"t":"ü😀","n":9007199254740993,"e":1e400,"t":1}'.encode()),
             '{"t":"ü😀","n":9007199254740993,"e":1e400,"t":1}'.encode(),
@@ -212,7 +213,7 @@ def test_the_usual_result_is_read_as_it_was_spelled(data: bytes, expected: bytes
         pytest.param(answer(result=b'{"t":"\xff"}'), id="no UTF-8"),
         pytest.param(answer(result=b'{"n":NaN}'), id="NaN"),
         pytest.param(answer(result=b'{"x":' + b"[" * 63 + b"]" * 63 + b"}"), id="65 levels"),
-        pytest.param(answer() + b"\n", id="a line feed behind it"),
+        pytest.param(b"\n" + answer(), id="a line feed before it"),
     ],
 )
 def test_any_other_answer_is_looked_at_member_by_member(data: bytes) -> None:

@@ -66,7 +66,9 @@ def body(**members: bytes) -> bytes:
             UsualCall(b"1", "a.b", '{"s":"ü😀"}'.encode(), b""),
             id="arguments in UTF-8",
         ),
-        pytest.param(body(name=b'"a b"'), UsualCall(b"1", "a b", b"{}", b""), id="a blank in it"),
+        pytest.param(
+            body() + b"\r\n", UsualCall(b"1", "a.b", b"{}", b""), id="a line break behind it"
+        ),
     ],
 )
 def test_the_usual_spellings_are_read(data: bytes, expected: UsualCall) -> None:
@@ -121,7 +123,8 @@ def test_the_usual_spellings_are_read(data: bytes, expected: UsualCall) -> None:
         ),
         pytest.param(body(arguments=b'{"x":"%b"}' % (b"y" * 70_000)), id="70,000 bytes"),
         pytest.param(body(_meta=b'{"x":"%b"}' % (b"y" * 1100)), id="_meta of 1,100 bytes"),
-        pytest.param(body() + b"\n", id="a line feed behind it"),
+        pytest.param(b"\n" + body(), id="a line feed before it"),
+        pytest.param(body(name=b'"a b"'), id="a blank in the name"),
         pytest.param(
             body(name=b'"       "')[:-1] + b',"id":2}',
             id="id twice, and as many blanks in the name",
