@@ -23,6 +23,7 @@ from pointsman_router.listing import Form, Good, Line
 from pointsman_router.outgoing import Forward
 from pointsman_router.paramheaders import Sent
 from pointsman_router.refusals import Refusal
+from pointsman_router.upstream import asking
 
 ECHO = "echo"
 _ONLY_SERVERS_NOTIFY = frozenset(
@@ -132,8 +133,10 @@ def decide(
         case "initialize" if not modern:
             agreed = legacy.agreed(request.params)
             return Welcome(agreed) if isinstance(agreed, Revision) else agreed
-        case "ping" | "logging/setLevel" if not modern:
+        case "ping" if not modern:
             return Empty()
+        case "logging/setLevel" if not modern:
+            return _set_level(request.params)
         case "server/discover" if modern:
             return Discovered()
         case "subscriptions/listen" if modern:
@@ -148,6 +151,13 @@ def decide(
             return _list_beside(catalogue, view, request, page_size)
         case method:
             return refusals.method_not_found(revision, method)
+
+
+def _set_level(params: Mapping[str, bytes]) -> Empty | Refusal:
+    """Acknowledge a level, which nothing can be bound to without a session."""
+    if asking.is_level(params.get("level", b"null")):
+        return Empty()
+    return refusals.invalid_params("params.level must be a level of RFC 5424.")
 
 
 def take_note(notification: Notification) -> Refusal | None:

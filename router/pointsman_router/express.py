@@ -97,6 +97,7 @@ class Flight:
                 self.foreseen.revision,
                 is_plain=self.foreseen.is_plain,
                 server_info=self._express.server_info,
+                declared=self.foreseen.call.capabilities,
             )
         except (Malformed, CannotBeTold):
             return None

@@ -119,7 +119,11 @@ class Forwarding:
             case Result(raw):
                 try:
                     return respond.relayed(
-                        raw, asker, is_plain=forward.is_plain, method=forward.call.method
+                        raw,
+                        asker,
+                        is_plain=forward.is_plain,
+                        method=forward.call.method,
+                        declared=forward.call.capabilities,
                     )
                 except translation.CannotBeTold as why:
                     untold = respond.untold if forward.calls_tool else errors.untold

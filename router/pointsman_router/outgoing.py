@@ -8,10 +8,10 @@ from pointsman_contract import rawjson
 from pointsman_router import exposure, metakeys, paramheaders, prompts, refusals, resources
 from pointsman_router.jsonrpc import Request
 from pointsman_router.refusals import Refusal
-from pointsman_router.upstream.asking import Call
+from pointsman_router.upstream.asking import RESUMING, Call
 
-# By which a modern agent takes up a call that asked for input.
-_RESUMING = ("inputResponses", "requestState")
+# What a server needs to find its way back into a call is short; a longer state is no state.
+_STATE_MAX_BYTES = 64 * 1024
 # What a completion is asked with.
 _COMPLETING = frozenset(["ref", "argument", "context"])
 # What an upstream may ask of an agent through the router; nothing else is relayed back.
@@ -93,7 +93,11 @@ def _resumable(
     """Return a request that may ask for input, and perhaps brings it."""
     is_resumed = False
     if is_modern:
-        for name in _RESUMING:
+        if len(request.params.get("requestState", b"")) > _STATE_MAX_BYTES:
+            return refusals.invalid_params(
+                f"params.requestState must be of at most {_STATE_MAX_BYTES} bytes."
+            )
+        for name in RESUMING:
             if name in request.params:
                 params[name] = request.params[name]
                 is_resumed = True

@@ -112,6 +112,9 @@ class Relay:
             message = jsonrpc.message(element)
         except jsonrpc.NotAMessage as wrong:
             return respond.refused(refusals.not_a_message(wrong), wrong.id)
+        if message.method == "initialize":
+            # 2025-03-26, Lifecycle: nothing else may come before its answer.
+            return _refused(refusals.invalid_request("initialize goes alone."), message)
         return await self._legacy(message, visit, in_batch=True)
 
     async def _modern(self, message: Message, visit: Visit) -> Response:

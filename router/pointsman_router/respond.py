@@ -125,11 +125,17 @@ def answered(answer: Answer, asker: Asker) -> Response:
 
 
 def relayed(
-    raw: bytes, asker: Asker, *, is_plain: bool = True, method: str = "tools/call"
+    raw: bytes,
+    asker: Asker,
+    *,
+    is_plain: bool = True,
+    method: str = "tools/call",
+    declared: bytes = b"{}",
 ) -> Response:
     """Relay an upstream's result: as it came, but for what only the two ends may say.
 
-    `is_plain`: its structure is an object. Raises Malformed where `raw` is no object, CannotBeTold
+    `is_plain`: its structure is an object. `declared`: what the agent can do, and may therefore be
+    asked for. Raises Malformed where `raw` is no object, CannotBeTold
     where the agent could make nothing of it.
     """
     if method == "resources/read" and asker.revision is Revision.MODERN:
@@ -137,7 +143,12 @@ def relayed(
     elif method == "prompts/get":
         raw = translation.prompt(raw, asker.revision)
     told = translation.result(
-        raw, asker.revision, is_plain=is_plain, server_info=asker.identity.info
+        raw,
+        asker.revision,
+        is_plain=is_plain,
+        server_info=asker.identity.info,
+        method=method,
+        declared=declared,
     )
     return _result(asker, told)
 

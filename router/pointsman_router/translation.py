@@ -3,7 +3,7 @@
 import re
 
 from pointsman_contract import rawjson
-from pointsman_router import metakeys
+from pointsman_router import inputrequests, metakeys
 from pointsman_router.eras import Revision
 from pointsman_router.eras.removals import UNKNOWN, Unknown
 from pointsman_router.upstream.asking import PROGRESS, Notice
@@ -12,6 +12,7 @@ _COMPLETE = b'"complete"'
 _NULL = b"null"
 _WHOLE = re.compile(rb"0|[1-9][0-9]{0,14}")
 _SCOPES = frozenset([b'"public"', b'"private"'])
+_KEEPING = frozenset(["ttlMs", "cacheScope"])
 _JUDGED = frozenset(["_meta", "content", "resultType", "structuredContent"])
 # Of a result that has none of these nothing depends on them.
 _JUDGED_MODERN = frozenset(["_meta", "resultType"])
@@ -27,11 +28,20 @@ class CannotBeTold(ValueError):
     """A result that means nothing to an agent of this revision; the message says why."""
 
 
-def result(raw: bytes, revision: Revision, *, is_plain: bool, server_info: bytes) -> bytes:
-    """Return an upstream's result as an agent of `revision` may see it.
+def result(
+    raw: bytes,
+    revision: Revision,
+    *,
+    is_plain: bool,
+    server_info: bytes,
+    method: str = "tools/call",
+    declared: bytes = b"{}",
+) -> bytes:
+    """Return an upstream's result of `method` as an agent of `revision` may see it.
 
-    `is_plain`: its structure is an object. Raises Malformed where `raw` is no object, or has twice
-    what decides how it is told, CannotBeTold where the agent could not make anything of it.
+    `is_plain`: its structure is an object. `declared`: the agent's capabilities. Raises Malformed
+    where `raw` is no object, or has twice what decides how it is told, CannotBeTold where the agent
+    could not make anything of it.
     """
     if not raw.startswith(b"{"):
         raise rawjson.Malformed("not an object")
@@ -40,6 +50,7 @@ def result(raw: bytes, revision: Revision, *, is_plain: bool, server_info: bytes
         return _complete(raw, server_info) if is_modern else raw
     pairs = _pairs(raw)
     if is_modern:
+        _demand_declared(dict(pairs), method, declared)
         return _modern(pairs, server_info)
     told = _legacy(pairs, UNKNOWN[revision], is_plain=is_plain)
     return raw if told == pairs else rawjson.assemble(told)
@@ -50,27 +61,33 @@ def cacheable(raw: bytes) -> bytes:
 
     Of what says nothing sensible nobody may keep anything.
     """
-    members = rawjson.members(raw)
+    pairs = _pairs(raw, _JUDGED | _KEEPING)
+    members = dict(pairs)
     if members.get("resultType", _NULL) not in (_COMPLETE, _NULL):
         return raw
     ttl_ms, scope = members.get("ttlMs", b""), members.get("cacheScope", b"")
     if _WHOLE.fullmatch(ttl_ms) and scope in _SCOPES:
         return raw
-    return rawjson.assemble(members | {"ttlMs": b"0", "cacheScope": b'"private"'})
+    kept = [pair for pair in pairs if pair[0] not in _KEEPING]
+    return rawjson.assemble([*kept, ("ttlMs", b"0"), ("cacheScope", b'"private"')])
 
 
 def prompt(raw: bytes, revision: Revision) -> bytes:
     """Return a prompt without the kinds of content that an agent of `revision` does not know."""
     unknown = UNKNOWN[revision]
-    if not (unknown.links or unknown.block) or b"resource_link" not in raw:
+    if not (unknown.links or unknown.block) or _has_no_links(raw):
         return raw
-    members = rawjson.members(raw)
+    pairs = _pairs(raw, frozenset(["messages"]))
+    members = dict(pairs)
     try:
         messages = rawjson.items(members.get("messages", _NULL))
         told = [_message(message, unknown) for message in messages]
     except rawjson.Malformed:
         return raw
-    return rawjson.assemble(members | {"messages": b"[" + b",".join(told) + b"]"})
+    if told == messages:
+        return raw
+    whole = b"[" + b",".join(told) + b"]"
+    return rawjson.assemble((name, whole if name == "messages" else value) for name, value in pairs)
 
 
 def notice(said: Notice, revision: Revision, token: bytes | None) -> bytes | None:
@@ -121,16 +138,25 @@ def _complete(raw: bytes, server_info: bytes) -> bytes:
     )
 
 
-def _pairs(raw: bytes) -> list[tuple[str, bytes]]:
+def _pairs(raw: bytes, judged: frozenset[str] = _JUDGED) -> list[tuple[str, bytes]]:
     """Return the members of a result; of those that anything depends on none may be there twice."""
     try:
         return list(rawjson.members(raw).items())
     except rawjson.Malformed:
         pairs = rawjson.pairs(raw)
         names = [name for name, _ in pairs]
-        if any(names.count(name) > 1 for name in _JUDGED):
+        if any(names.count(name) > 1 for name in judged):
             raise
         return pairs
+
+
+def _demand_declared(members: dict[str, bytes], method: str, declared: bytes) -> None:
+    kind = members.get("resultType", _NULL)
+    if kind in (_NULL, _COMPLETE) or not inputrequests.is_asked(kind):
+        return
+    problem = inputrequests.problem(members.get("inputRequests", b"{}"), method, declared)
+    if problem is not None:
+        raise CannotBeTold(problem)
 
 
 def _modern(pairs: list[tuple[str, bytes]], server_info: bytes) -> bytes:

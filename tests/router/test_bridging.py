@@ -12,6 +12,10 @@ from bench.catalogues import Known, built, definition, found, server
 from bench.mcpport import Answer, McpPort
 from bench.mcpstage import CAPABILITIES, LEGACY, MODERN, VERSION, rpc, text
 from bench.scripted_link import OK, Script, ScriptedLink, answers
+from pointsman_router import outgoing
+from pointsman_router.exposure import Route
+from pointsman_router.jsonrpc import Request
+from pointsman_router.refusals import Refusal
 from pointsman_router.upstream import Result, RpcError
 
 REGION = {"type": "string", "x-mcp-header": "Region"}
@@ -20,7 +24,8 @@ LISTS = definition("lists", outputSchema={"type": "array"})
 GITHUB = server("tools/github")
 CATALOGUE = built(Known(GITHUB, found("search", HEADED, LISTS)))
 MISMATCH = RpcError(-32020, "mismatch", b'{"code":-32020,"message":"mismatch"}', untaken=True)
-ASKS = b'{"resultType":"input_required","inputRequests":{"a":{"n":1.0}},"requestState":"s"}'
+WISH = b'{"a":{"method":"elicitation/create","params":{"n":1.0}}}'
+ASKS = b'{"resultType":"input_required","inputRequests":%b,"requestState":"s"}' % WISH
 
 
 @asynccontextmanager
@@ -68,16 +73,49 @@ async def legacy(
 
 async def test_a_request_for_input_and_its_answer_pass_verbatim() -> None:
     async with bridging(answers(Result(ASKS), OK)) as (port, link):
-        asked = await modern(port)
+        asked = await modern(port, capabilities={"elicitation": {}})
         responses = {"a": {"action": "accept", "content": {"n": 1.0}}}
         done = await modern(port, more={"inputResponses": responses, "requestState": "s"})
 
     assert asked.document["result"]["resultType"] == "input_required"
-    assert b'"inputRequests":{"a":{"n":1.0}},"requestState":"s"' in asked.body
+    assert b'"inputRequests":%b,"requestState":"s"' % WISH in asked.body
     assert done.document["result"]["resultType"] == "complete"
     assert json.loads(link.calls[1].params["inputResponses"]) == responses
     assert link.calls[1].params["requestState"] == b'"s"'
     assert "requestState" not in link.calls[0].params
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "wish"),
+    [
+        pytest.param({}, WISH, id="nothing was declared"),
+        pytest.param({"sampling": {}}, WISH, id="something else was declared"),
+        pytest.param({"elicitation": {}}, b'{"a":{"method":"weird/thing"}}', id="no kind of input"),
+        pytest.param({"elicitation": {}}, b'{"a":{}}', id="no method"),
+        pytest.param({"elicitation": {}}, b"[]", id="no object"),
+    ],
+)
+async def test_input_that_the_agent_did_not_offer_is_not_asked_for(
+    capabilities: dict[str, Any], wish: bytes
+) -> None:
+    raw = b'{"resultType":"input_required","inputRequests":%b,"requestState":"s"}' % wish
+    async with bridging(answers(Result(raw))) as (port, _):
+        answer = await modern(port, capabilities=capabilities)
+
+    assert answer.document["result"]["isError"] is True
+    assert answer.document["result"]["resultType"] == "complete"
+    assert b"inputRequests" not in answer.body
+
+
+def test_a_state_without_end_is_refused_before_it_is_sent() -> None:
+    state = b'"%b"' % (b"s" * 70_000)
+    request = Request(b"1", "tools/call", {"requestState": state})
+
+    refusal = outgoing.forward(Route("tools/github", "search", 1.0), request, b"{}", is_modern=True)
+
+    assert isinstance(refusal, Refusal)
+    assert refusal.code == -32602
+    assert "requestState" in refusal.message
 
 
 @pytest.mark.parametrize("version", LEGACY)
@@ -280,6 +318,14 @@ async def test_lists_that_nobody_contributes_to_are_empty_in_both_eras(
     assert new.document["result"][member] == []
     assert new.document["result"].keys() >= {"ttlMs", "cacheScope", "resultType"}
     assert beyond.verdict == (200, -32602)
+
+
+@pytest.mark.parametrize("params", ["{}", '{"level":5}', '{"level":"loud"}'])
+async def test_a_log_level_that_is_none_is_refused(params: str) -> None:
+    async with bridging(answers(OK)) as (port, _):
+        answer = await port.post(rpc("logging/setLevel", params))
+
+    assert answer.verdict == (200, -32602)
 
 
 async def test_a_log_level_may_be_set_by_legacy_agents_alone() -> None:

@@ -34,7 +34,10 @@ CATALOGUE = built(
 ONE = "/mcp/servers/tools/github"
 PROMPT = Result(b'{"messages":[],"x":1.0}')
 CONTENTS = Result(b'{"contents":[{"uri":"test://a","text":"a"}]}')
-ASKS = Result(b'{"resultType":"input_required","inputRequests":{"a":{}},"requestState":"s"}')
+ASKS = Result(
+    b'{"resultType":"input_required","inputRequests":{"a":{"method":"sampling/createMessage"}},'
+    b'"requestState":"s"}'
+)
 NAMED_BY = {"prompts/get": "name", "resources/read": "uri"}
 
 
@@ -212,6 +215,20 @@ async def test_input_that_is_asked_for_passes_between_the_two(
     assert "ttlMs" not in asked.document["result"]
     assert link.calls[1].params["requestState"] == b'"s"'
     assert told.verdict == (200, None)
+
+
+async def test_a_completion_asks_for_no_input() -> None:
+    reference = {"type": "ref/prompt", "name": "github.ask"}
+    async with serving(answers(ASKS)) as (port, _):
+        told = await ask(
+            port,
+            MODERN,
+            "completion/complete",
+            ref=reference,
+            argument={"name": "a", "value": ""},
+        )
+
+    assert told.verdict == (200, -32603)
 
 
 async def test_a_legacy_agent_is_told_that_input_was_asked_for() -> None:

@@ -99,6 +99,15 @@ async def test_j06_any_other_array_is_refused(
     assert answer.verdict == (400, -32600)
 
 
+async def test_an_array_holds_no_beginning(stage: Stage) -> None:
+    hello = rpc("initialize", '{"protocolVersion":"2025-03-26","capabilities":{}}', id_="1")
+    answer = await stage.port.post(b"[" + hello + b"," + rpc("ping", id_="2") + b"]")
+
+    refused, pinged = answer.document
+    assert refused["error"]["code"] == -32600
+    assert pinged["result"] == {}
+
+
 async def test_t25_an_array_opens_no_way_around_what_is_allowed(stage: Stage) -> None:
     answer = await stage.port.post(
         b"[" + call("github.delete") + b"," + call("delete") + b"," + call("github__delete") + b"]"

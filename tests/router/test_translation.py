@@ -24,7 +24,9 @@ LINK = b'{"type":"resource_link","uri":"file:///a","name":"a","icons":[],"annota
 
 
 def told(raw: bytes, revision: Revision, *, is_plain: bool = True) -> bytes:
-    return translation.result(raw, revision, is_plain=is_plain, server_info=INFO)
+    return translation.result(
+        raw, revision, is_plain=is_plain, server_info=INFO, declared=b'{"roots":{}}'
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,7 +108,8 @@ def test_structure_of_a_schema_that_is_not_shown_is_not_shown(revision: Revision
 
 @pytest.mark.parametrize("kind", ["input_required", "of_tomorrow"])
 def test_a_result_that_only_newer_agents_understand_is_not_passed_off_as_one(kind: str) -> None:
-    raw = b'{"resultType":"%b","inputRequests":{"a":{}},"requestState":"s"}' % kind.encode()
+    wish = b'{"a":{"method":"roots/list"}}'
+    raw = b'{"resultType":"%b","inputRequests":%b,"requestState":"s"}' % (kind.encode(), wish)
 
     for revision in LEGACY:
         with pytest.raises(translation.CannotBeTold):
@@ -204,6 +207,24 @@ def test_a_long_result_is_cut_only_for_the_names_that_count(
     whole = raw % (b',"z":"%b"' % (b"y" * 5000))
 
     assert translation._needs_nothing(whole, revision) is uncut
+
+
+def test_what_was_read_keeps_a_member_that_nothing_depends_on_as_often_as_it_came() -> None:
+    raw = b'{"contents":[],"y":1,"y":2,"ttlMs":-1}'
+
+    told = translation.cacheable(raw)
+
+    assert told == b'{"contents":[],"y":1,"y":2,"ttlMs":0,"cacheScope":"private"}'
+
+
+def test_a_prompt_shows_no_link_in_any_spelling_to_agents_without_links() -> None:
+    block = rb'{"type":"resource\u005flink","uri":"file:///a","name":"a"}'
+    raw = b'{"messages":[{"role":"user","content":%b}],"y":1,"y":2}' % block
+
+    told = translation.prompt(raw, Revision.V2025_03_26)
+
+    assert b"link" not in told
+    assert told.endswith(b'"y":1,"y":2}')
 
 
 @given(spelled.objects(with_half_pairs=True))

@@ -5,6 +5,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
 from bench import answers, behaviours
 from bench.behaviours import results_in, streams
@@ -129,3 +130,14 @@ async def test_an_upstream_that_asks_without_end_is_given_up() -> None:
             await link.call(a_call())
 
     assert error.value.reason == "ProtocolViolation"
+
+
+async def test_a_server_that_never_asked_for_input_gets_none() -> None:
+    given = {"inputResponses": b'{"a":{}}', "requestState": b'"s"'}
+    server = LegacyServer(on={"tools/call": results_in(RESULT)})
+    async with RawUpstream(server) as upstream, linked(upstream.url()) as link:
+        plain = a_call()
+        await link.call(structs.replace(plain, params={**plain.params, **given}))
+
+    (called,) = upstream.requests("tools/call")
+    assert called.message["params"].keys() == {"name", "arguments"}

@@ -8,6 +8,8 @@ import msgspec
 from pointsman_contract import rawjson
 from pointsman_contract.rawjson import Malformed
 
+# By which a modern agent takes up a call that asked for input.
+RESUMING = ("inputResponses", "requestState")
 PROGRESS = "notifications/progress"
 MESSAGE = "notifications/message"
 # RFC 5424, the least urgent first.
@@ -63,6 +65,14 @@ def notice(
     except Malformed:
         pass  # what cannot be read belongs to nobody
     return None
+
+
+def is_level(raw: bytes) -> bool:
+    """Say whether a value names how urgent a log message is."""
+    try:
+        return rawjson.string(raw) in _LEVELS
+    except Malformed:
+        return False
 
 
 def _progress(members: dict[str, bytes], token: str | None) -> Notice | None:

@@ -193,8 +193,11 @@ class Calls:
 
     def _asked(self, call: Call, terms: Terms, token: str | None, hearing: Hearing | None) -> Ask:
         headers: Mapping[str, str]
+        params = call.params
         match terms:
             case Session():
+                # It never asked for input.
+                params = {k: v for k, v in params.items() if k not in asking.RESUMING}
                 meta = messages.meta(call.meta, token)
                 headers = {**terms.headers, **dict(call.trace)} if call.trace else terms.headers
             case Modern():
@@ -206,7 +209,7 @@ class Calls:
                 )
         return Ask(
             call.method,
-            messages.params(call.params, meta),
+            messages.params(params, meta),
             headers,
             max_bytes=self._limits.body_max_bytes,
             hearing=hearing,
