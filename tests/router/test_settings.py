@@ -92,6 +92,7 @@ def test_every_variable_sets_its_field(name: str, text: str, field: str, value: 
         pytest.param("EGRESS_PROXY", "proxy:3128", "must begin with http", id="no scheme"),
         pytest.param("EGRESS_PROXY", "http://a:b@p", "must not hold a user", id="credentials"),
         pytest.param("NO_PROXY", "10.0.0.0/99", "must hold host names", id="no network"),
+        pytest.param("NO_PROXY", "a:80", "must not hold a:80: write a,", id="a port"),
         pytest.param("SERVER_NAME", "a\r\nb", "must be one printable line", id="two lines"),
         pytest.param("SERVER_NAME", "x" * 129, "must be one printable line", id="a long name"),
     ],

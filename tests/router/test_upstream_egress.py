@@ -207,9 +207,37 @@ def test_anything_else_is_no_proxy_and_is_not_repeated(text: str) -> None:
     assert "secret" not in str(error.value)
 
 
-def test_a_network_that_is_none_is_refused() -> None:
-    with pytest.raises(ValueError, match="networks"):
-        egress.rules("localhost, 10.0.0.0/99")
+@pytest.mark.parametrize(
+    ("rule", "says"),
+    [
+        pytest.param("10.0.0.0/99", "must hold .* networks .* not 10.0.0.0/99", id="no network"),
+        pytest.param("http://a.corp", "must hold .* not http://a.corp", id="a URL"),
+        pytest.param("a.corp:http", "must hold .* not a.corp:http", id="a port's name"),
+        pytest.param("*corp", r"must hold .* not \*corp", id="half a label"),
+        pytest.param("10.*", r"must hold .* 10.0.0.0/8.* not 10.\*", id="half an address"),
+        pytest.param("[fd00::]/8", r"must hold .* not \[fd00::\]/8", id="brackets in a network"),
+        pytest.param(
+            "*.corp", r"\*.corp: write corp, .* below it too", id="a star for what is below"
+        ),
+        pytest.param("*.corp:80", r"\*.corp:80: write corp, .* below it", id="a star and a port"),
+        pytest.param("a.corp:80", "a.corp:80: write a.corp, .* every port", id="a name's port"),
+        pytest.param(".corp:80", ".corp:80: write .corp, .* every port", id="a suffix' port"),
+        pytest.param("10.0.0.1:80", "10.0.0.1:80: write 10.0.0.1, .* port", id="an address' port"),
+        pytest.param("[::1]:80", r"\[::1\]:80: write \[::1\], .* port", id="an IPv6 address' port"),
+        pytest.param("*:80", r"\*:80: write \*, .* every port", id="every host's port"),
+    ],
+)
+def test_a_rule_that_no_host_would_meet_is_refused_with_what_to_write(rule: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        egress.rules(f"localhost, {rule}, .svc")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    ["*", "corp", ".corp", "a_b.corp.", "10.0.0.1", "10.0.0.0/8", "::1", "[::1]", "fd00::/8"],
+)
+def test_a_rule_that_hosts_may_meet_stands_as_it_was_written(rule: str) -> None:
+    assert egress.rules(f"{rule}, localhost") == (rule, "localhost")
 
 
 def test_no_proxy_is_the_way_out_where_none_is_named() -> None:

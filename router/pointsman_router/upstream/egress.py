@@ -46,11 +46,28 @@ def proxy(text: str) -> str:
 
 
 def rules(text: str) -> tuple[str, ...]:
-    """Read which hosts are exempt; raises ValueError."""
+    """Read which hosts are exempt; raises ValueError about the first rule that none would meet."""
     found = environment.words(text)
-    if any("/" in rule and _network(rule) is None for rule in found):
-        raise ValueError("must hold host names, addresses, networks such as 10.0.0.0/8, or *")
+    for rule in found:
+        if problem := _problem(rule):
+            raise ValueError(problem)
     return found
+
+
+def _problem(rule: str) -> str | None:
+    """Say what is wrong with a rule that no host would meet, and what to write instead."""
+    if _can_match(rule):
+        return None
+    whole = hostnames.bare(rule)
+    name = whole.removeprefix("*.")
+    if not _can_match(name):
+        return f"must hold host names, addresses, networks such as 10.0.0.0/8, or *; not {rule}"
+    covers = "every port" if name == whole else "what lies below it too"
+    return f"must not hold {rule}: write {name}, which covers {covers}"
+
+
+def _can_match(rule: str) -> bool:
+    return rule == "*" or _network(_spelled(rule)) is not None or not set("*:/") & set(rule)
 
 
 def _covers(rule: str, host: str) -> bool:
