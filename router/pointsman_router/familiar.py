@@ -82,7 +82,9 @@ class Familiar(Generic[T]):
         return self._heads.get(form)
 
     def learn(self, form: bytes, meaning: T) -> None:
-        """Remember it."""
+        """Remember it, unless it is known: what was read once stays the same object."""
+        if form in self._heads:
+            return
         if len(self._heads) >= _HEADS_MAX:
             self._heads.clear()
         self._heads[form] = meaning

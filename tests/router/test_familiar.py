@@ -200,3 +200,12 @@ async def test_an_unknown_server_is_refused_though_its_head_is_familiar(known: M
         after = await agent.answer()
 
         assert (before.status, after.status) == (200, 404)
+
+
+def test_what_a_head_was_read_as_stays_the_same_object() -> None:
+    heads: familiar.Familiar[object] = familiar.Familiar()
+    first = object()
+    heads.learn(b"form", first)
+    heads.learn(b"form", object())
+
+    assert heads.get(b"form") is first
