@@ -1,10 +1,10 @@
 """How an agent asks to be told of lists that change, and in which words it is told."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 from pointsman_contract import rawjson
 from pointsman_contract.meta import Exposed
-from pointsman_router import metakeys
+from pointsman_router import jsonrpc, metakeys
 
 _ASKED_BY = {f"{of.lower()}ListChanged": of for of in Exposed}
 
@@ -18,27 +18,18 @@ def wanted(notifications: bytes) -> tuple[Exposed, ...]:
 def acknowledgement(id_: bytes, lists: Collection[Exposed]) -> bytes:
     """Return the first message of the stream `id_`: of which lists it will tell."""
     honoured = {name: b"true" for name, of in _ASKED_BY.items() if of in lists}
-    return _notification(
+    return jsonrpc.notification(
         "notifications/subscriptions/acknowledged",
-        {"_meta": mark(id_), "notifications": rawjson.assemble(honoured)},
+        rawjson.assemble({"_meta": mark(id_), "notifications": rawjson.assemble(honoured)}),
     )
 
 
 def told(id_: bytes, of: Exposed) -> bytes:
     """Return the message that tells the stream `id_` of a change."""
-    return _notification(f"notifications/{of.lower()}/list_changed", {"_meta": mark(id_)})
+    params = rawjson.assemble({"_meta": mark(id_)})
+    return jsonrpc.notification(f"notifications/{of.lower()}/list_changed", params)
 
 
 def mark(id_: bytes) -> bytes:
     """Return the `_meta` of every message of the stream `id_`."""
     return rawjson.assemble({metakeys.SUBSCRIPTION_ID: id_})
-
-
-def _notification(method: str, params: Mapping[str, bytes]) -> bytes:
-    return (
-        b'{"jsonrpc":"2.0","method":'
-        + rawjson.quote(method)
-        + b',"params":'
-        + rawjson.assemble(params)
-        + b"}"
-    )

@@ -8,7 +8,6 @@ from pointsman_contract.meta import Exposed
 from pointsman_router import (
     changes,
     dispatch_beside,
-    jsonrpc,
     listing,
     outgoing,
     paramheaders,
@@ -193,14 +192,10 @@ def call_tool(catalogue: Catalogue, view: View, request: Request, sent: Sent | N
 
     `sent` are the headers of a modern agent, which has to repeat some arguments there.
     """
-    params = request.params
-    if clash := jsonrpc.case_clash(params, _CALL_PARAMS):
-        return refusals.invalid_request(f"params.{clash} must be spelled in lower case.")
-    try:
-        name = rawjson.string(params.get("name", b""))
-    except rawjson.Malformed:
-        return refusals.invalid_params("params.name must be a string.")
-    arguments = params.get("arguments", b"{}")
+    name = dispatch_beside.named(request.params, "name", _CALL_PARAMS)
+    if isinstance(name, Refusal):
+        return name
+    arguments = request.params.get("arguments", b"{}")
     if rawjson.kind(arguments) != "{":
         return refusals.invalid_params("params.arguments must be an object.")
     if catalogue.echo and view.server is None and name == ECHO:

@@ -97,17 +97,27 @@ def list_uris(
     return UrisListed(member, page.lines, catalogue.revision, page.next_cursor, good)
 
 
+def named(params: Mapping[str, bytes], member: str, known: frozenset[str]) -> str | Refusal:
+    """Return what a request is about, by the member that says it.
+
+    `known`: members that are spelled in one case.
+    """
+    if clash := jsonrpc.case_clash(params, known):
+        return refusals.invalid_request(f"params.{clash} must be spelled in lower case.")
+    try:
+        return rawjson.string(params.get(member, b""))
+    except rawjson.Malformed:
+        return refusals.invalid_params(f"params.{member} must be a string.")
+
+
 def get_prompt(
     catalogue: Catalogue, server: str | None, request: Request, revision: Revision
 ) -> Forward | Refusal:
     """Decide where a `prompts/get` goes: by exact look-up of its name, or nowhere."""
-    params = request.params
-    if clash := jsonrpc.case_clash(params, _GET_PARAMS):
-        return refusals.invalid_request(f"params.{clash} must be spelled in lower case.")
-    name = _string(params, "name")
-    if name is None:
-        return refusals.invalid_params("params.name must be a string.")
-    arguments = params.get("arguments", b"{}")
+    name = named(request.params, "name", _GET_PARAMS)
+    if isinstance(name, Refusal):
+        return name
+    arguments = request.params.get("arguments", b"{}")
     if rawjson.kind(arguments) != "{":
         return refusals.invalid_params("params.arguments must be an object.")
     route = _prompts(catalogue, server).get(name)
@@ -120,12 +130,9 @@ def read_resource(
     catalogue: Catalogue, server: str | None, request: Request, revision: Revision
 ) -> Forward | Refusal:
     """Decide where a `resources/read` goes: to the only owner of its URI, or nowhere."""
-    params = request.params
-    if clash := jsonrpc.case_clash(params, _READ_PARAMS):
-        return refusals.invalid_request(f"params.{clash} must be spelled in lower case.")
-    uri = _string(params, "uri")
-    if uri is None:
-        return refusals.invalid_params("params.uri must be a string.")
+    uri = named(request.params, "uri", _READ_PARAMS)
+    if isinstance(uri, Refusal):
+        return uri
     table = _table(catalogue, server)
     owner = resources.find(table, uri) if table else None
     if owner is None or isinstance(owner, Suspended):
@@ -179,10 +186,3 @@ def _shown(catalogue: Catalogue, server: str) -> Shown | None:
 
 def _template_owner(table: Table | None, text: str) -> Owner | None:
     return resources.find_template(table, text) if table else None
-
-
-def _string(params: Mapping[str, bytes], name: str) -> str | None:
-    try:
-        return rawjson.string(params.get(name, b"null"))
-    except rawjson.Malformed:
-        return None

@@ -180,6 +180,11 @@ def response(id_: bytes, result: bytes) -> bytes:
     return b'{"jsonrpc":"2.0","id":' + id_ + b',"result":' + result + b"}"
 
 
+def notification(method: str, params: bytes) -> bytes:
+    """Return the message that says something and wants no answer."""
+    return b'{"jsonrpc":"2.0","method":' + rawjson.quote(method) + b',"params":' + params + b"}"
+
+
 def error_response(id_: bytes, code: int, text: str, data: bytes | None = None) -> bytes:
     """Return the message that answers `id_` with an error."""
     body = b'{"code":' + str(code).encode() + b',"message":' + rawjson.quote(text)

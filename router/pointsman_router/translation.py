@@ -3,7 +3,7 @@
 import re
 
 from pointsman_contract import rawjson
-from pointsman_router import inputrequests, metakeys
+from pointsman_router import inputrequests, jsonrpc, metakeys
 from pointsman_router.eras import Revision
 from pointsman_router.eras.removals import UNKNOWN, Unknown
 from pointsman_router.upstream.asking import PROGRESS, Notice
@@ -103,13 +103,7 @@ def notice(said: Notice, revision: Revision, token: bytes | None) -> bytes | Non
         if token is None:
             return None
         params = {metakeys.PROGRESS_TOKEN: token} | params
-    return (
-        b'{"jsonrpc":"2.0","method":'
-        + rawjson.quote(said.method)
-        + b',"params":'
-        + rawjson.assemble(params)
-        + b"}"
-    )
+    return jsonrpc.notification(said.method, rawjson.assemble(params))
 
 
 def _needs_nothing(raw: bytes, revision: Revision) -> bool:

@@ -70,7 +70,8 @@ class Calls:
         self._in_flight = 0
         self._idle = asyncio.Event()
         self._idle.set()
-        self._is_closed = False
+        self.is_closed = False
+        """Whether no more calls are taken."""
         self.foreign_notices = 0
         """How many notices of progress belonged to no call on whose stream they came."""
 
@@ -84,7 +85,7 @@ class Calls:
         begun has to be passed to `done`, `call` or `drop`.
         """
         tenure = self._standing.tenure
-        if tenure is None or self._is_closed or self._throttle.is_on:
+        if tenure is None or self.is_closed or self._throttle.is_on:
             return None
         if worded is None or worded.terms is not tenure.terms:
             worded = self._worded(call, tenure.terms)
@@ -157,18 +158,20 @@ class Calls:
 
     def demand_open(self) -> None:
         """Raise Trouble where nothing may be asked of the upstream now."""
-        if self._is_closed:
+        if self.is_closed:
             raise trouble.closed()
         self._throttle.demand_off()
 
-    async def settle(self) -> None:
-        """Take no more calls, and wait until none is under way."""
-        self._is_closed = True
+    def refuse(self) -> None:
+        """Take no more calls."""
+        self.is_closed = True
+
+    async def settled(self) -> None:
+        """Return once none is under way."""
         await self._idle.wait()
 
     def close(self) -> None:
         """Look at no deadline any more."""
-        self._is_closed = True
         self._deadlines.close()
 
     async def _ask(

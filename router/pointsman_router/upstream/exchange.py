@@ -177,11 +177,7 @@ class _Exchange:
     ) -> None:
         if self._answer is not None and self._connection is not None:
             self._answer.give_room()
-            connection = self._connection
-            connection.part(
-                trusted=self._answer.trusted,
-                may_drain=connection.is_whole or self._pool.may_drain,
-            )
+            self._pool.part(self._connection, trusted=self._answer.trusted)
 
 
 class Wire:

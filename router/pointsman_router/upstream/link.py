@@ -80,7 +80,6 @@ class Link:
             tell_renewal=self._tell_renewal,
         )
         """The calls at the server, those that need no task included."""
-        self._is_closed = False
         self._on_renewal: Callable[[], None] = lambda: None
 
     def on_renewal(self, tell: Callable[[], None]) -> None:
@@ -124,10 +123,10 @@ class Link:
 
         Cancelled, it closes the connections at once.
         """
-        self._is_closed = True
+        self.calls.refuse()
         try:
             await self._listening.close()
-            await self.calls.settle()
+            await self.calls.settled()
             await self._standing.close()
             await self._farewells.bidden()
         finally:
@@ -153,7 +152,7 @@ class Link:
                     # Whoever answers so is there: what it lists beside it is worth serving.
                     refused[of.kind] = Skip(why.reason, why.message)
         terms = await self._standing.get()
-        if not self._is_closed:
+        if not self.calls.is_closed:
             self._listening.attend(terms)
         ttls_ms = (each.ttl_ms for each in listed.values() if each.ttl_ms is not None)
         return Listing(

@@ -71,11 +71,6 @@ class Pool:
         """How many connections are open, idle ones included."""
         return sum(one.state is not State.ENDED for one in self._all)
 
-    @property
-    def may_drain(self) -> bool:
-        """Whether the end of one more stream may be waited for."""
-        return sum(one.state is State.DRAINED for one in self._all) < self._limits.drains_max
-
     def idle(self) -> Connection | None:
         """Return a connection that is open and silent, if there is one."""
         while self._idle:
@@ -122,6 +117,10 @@ class Pool:
         else:
             self._idle.append(connection)
 
+    def part(self, connection: Connection, *, trusted: bool) -> None:
+        """Be done with an answer; `trusted`: it was the right one."""
+        connection.part(trusted=trusted, may_drain=connection.is_whole or self._may_drain)
+
     def part_soon(self, connection: Connection) -> None:
         """Be done with a right answer in the loop's next turn, when it has read what else came.
 
@@ -135,7 +134,12 @@ class Pool:
     def _part_from_answered(self) -> None:
         answered, self._answered = self._answered, []
         for connection in answered:
-            connection.part(trusted=True, may_drain=connection.is_whole or self.may_drain)
+            self.part(connection, trusted=True)
+
+    @property
+    def _may_drain(self) -> bool:
+        """Whether the end of one more stream may be waited for."""
+        return sum(one.state is State.DRAINED for one in self._all) < self._limits.drains_max
 
     def ended(self, connection: Connection) -> None:
         """Forget a connection that is gone."""
