@@ -1,13 +1,13 @@
 """The meta.json document: what the operator publishes about one server, and the router reads."""
 
-import json
+from collections.abc import Iterable
 from enum import StrEnum
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
-from pydantic.alias_generators import to_camel
+from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
-from pointsman_contract import labels, names, strictjson
+from pointsman_contract import document, hiddentext, labels, names
+from pointsman_contract.document import Part, items
 
 SCHEMA_VERSION = 1
 # Half of what a ConfigMap may hold leaves room for its metadata, and no honest meta comes near.
@@ -21,10 +21,23 @@ TOOL_NAME_MAX_LENGTH = 128
 # Features that restrict what agents may do; a reader that lacks one must not serve the server.
 # `expose` restricts where it leaves out the tools, which a reader without it would show.
 EXPOSE = "expose"
-KNOWN_FEATURES: frozenset[str] = frozenset([EXPOSE])
+# `definitions` restricts under Enforce, `tools` where it hides one.
+DEFINITIONS = "definitions"
+TOOLS = "tools"
+KNOWN_FEATURES: frozenset[str] = frozenset([EXPOSE, DEFINITIONS, TOOLS])
+
+# Overrides of one server; as many as tools can be allowed by name.
+OVERRIDES_MAX = ALLOWED_TOOLS_MAX
+APPROVED_MAX = ALLOWED_TOOLS_MAX
+# A heading, and what a model can use: the longest descriptions of well-kept servers are half that.
+TITLE_MAX_LENGTH = 200
+DESCRIPTION_MAX_LENGTH = 4096
+DIGEST_PATTERN = r"^sha256:[0-9a-f]{64}\z"
 
 # Where null says the same as an absent field.
-_NULLABLE = frozenset(["namespace", "uid", "generation", "url", "allowedTools", "prefix"])
+_NULLABLE = frozenset(
+    ["namespace", "uid", "generation", "url", "allowedTools", "prefix", "definitions", "tools"]
+)
 _IDENTITY = frozenset(
     ["schemaVersion", "name", "namespace", "uid", "generation", "prefix", "requires"]
 )
@@ -49,12 +62,19 @@ class Exposed(StrEnum):
     PROMPTS = "Prompts"
 
 
+class Policy(StrEnum):
+    """What becomes of a tool whose definition nobody approved."""
+
+    OFF = "Off"
+    """It is served like any other."""
+    WARN = "Warn"
+    """It is served, and the status says so."""
+    ENFORCE = "Enforce"
+    """It is left out."""
+
+
 class InvalidMeta(ValueError):
     """The document is invalid as a whole; the message names the field and its bounds."""
-
-
-def _items(value: object) -> object:
-    return tuple(value) if isinstance(value, list) else value
 
 
 ToolName = Annotated[
@@ -63,12 +83,36 @@ ToolName = Annotated[
 ]
 
 
-class Meta(BaseModel):
-    """One server, as published."""
+class Definitions(Part):
+    """Which definitions of tools somebody approved, and what becomes of the others."""
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(
-        frozen=True, strict=True, extra="ignore", alias_generator=to_camel, populate_by_name=True
-    )
+    policy: Annotated[Policy, Field(strict=False)] = Policy.OFF
+    approved: Annotated[
+        dict[ToolName, Annotated[str, Field(pattern=DIGEST_PATTERN)]],
+        Field(max_length=APPROVED_MAX),
+    ] = Field(default_factory=dict)
+    """The digest of its definition, by the tool's own name."""
+
+
+class Override(Part):
+    """What agents read about one tool in place of what its upstream wrote."""
+
+    name: ToolName
+    title: str | None = Field(default=None, min_length=1, max_length=TITLE_MAX_LENGTH)
+    description: str | None = Field(default=None, min_length=1, max_length=DESCRIPTION_MAX_LENGTH)
+    hide: bool = False
+    """Leave the tool out, whatever is allowed."""
+
+    @model_validator(mode="after")
+    def _check(self) -> Self:
+        for field, text in (("title", self.title), ("description", self.description)):
+            if text and (hidden := hiddentext.first_hidden(text)):
+                raise ValueError(f"{field} must hold no hidden character such as {hidden}")
+        return self
+
+
+class Meta(Part):
+    """One server, as published."""
 
     schema_version: Annotated[int, Field(ge=SCHEMA_VERSION, le=SCHEMA_VERSION)] = SCHEMA_VERSION
     name: str = Field(min_length=1, max_length=253)
@@ -77,21 +121,26 @@ class Meta(BaseModel):
     generation: int | None = Field(default=None, ge=0)
     url: str = ""
     allowed_tools: Annotated[
-        tuple[ToolName, ...], BeforeValidator(_items), Field(max_length=ALLOWED_TOOLS_MAX)
+        tuple[ToolName, ...], BeforeValidator(items), Field(max_length=ALLOWED_TOOLS_MAX)
     ] = ()
     prefix: str
     # Not strict: a document has words, not members of an enumeration.
     protocol: Annotated[Protocol, Field(strict=False)] = Protocol.AUTO
     expose: Annotated[
         tuple[Annotated[Exposed, Field(strict=False)], ...],
-        BeforeValidator(_items),
+        BeforeValidator(items),
         Field(min_length=1, max_length=len(Exposed)),
     ] = (Exposed.TOOLS,)
     timeout_seconds: int = Field(
         default=TIMEOUT_DEFAULT_S, ge=TIMEOUT_BOUNDS_S[0], le=TIMEOUT_BOUNDS_S[1]
     )
     suspend: bool = False
-    requires: Annotated[tuple[str, ...], BeforeValidator(_items)] = ()
+    definitions: Definitions = Field(default_factory=Definitions)
+    tools: Annotated[
+        tuple[Override, ...], BeforeValidator(items), Field(max_length=OVERRIDES_MAX)
+    ] = ()
+    """By unique names."""
+    requires: Annotated[tuple[str, ...], BeforeValidator(items)] = ()
     # The older, hand-written form: recognised only to be left out with a reason.
     issuer: str = ""
     bearer_from_env: str = ""
@@ -106,6 +155,11 @@ class Meta(BaseModel):
         """Whether the upstream's whole offer is allowed."""
         return self.allowed_tools == (EVERY_TOOL,)
 
+    @property
+    def restrictions(self) -> tuple[str, ...]:
+        """The features without which a reader would show more than is wished."""
+        return tuple(restrictions(self.expose, self.definitions.policy, self.tools))
+
     def exposes(self, what: Exposed) -> bool:
         """Say whether agents may see what the upstream has of this."""
         return what in self.expose
@@ -114,12 +168,26 @@ class Meta(BaseModel):
     def _check(self) -> Self:
         if "/" in self.name or not names.is_exposable(self.name):
             raise ValueError("name must hold no / and no control or hidden character")
+        if len({override.name for override in self.tools}) < len(self.tools):
+            raise ValueError("tools must not hold a name twice")
         if not names.is_prefix(self.prefix):
             raise ValueError(
                 f"prefix must match {names.PREFIX_PATTERN} and hold at most"
                 f" {names.PREFIX_MAX_LENGTH} characters"
             )
         return self
+
+
+def restrictions(
+    expose: Iterable[Exposed], policy: Policy, overrides: Iterable[Override]
+) -> Iterable[str]:
+    """Return the features that a reader of such a meta must know; sorted."""
+    if policy is Policy.ENFORCE:
+        yield DEFINITIONS
+    if Exposed.TOOLS not in expose:
+        yield EXPOSE
+    if any(override.hide for override in overrides):
+        yield TOOLS
 
 
 def load(data: bytes, *, folder: str) -> Meta:
@@ -129,33 +197,22 @@ def load(data: bytes, *, folder: str) -> Meta:
     is not judged here: an invalid one costs the server, not the file.
     """
     try:
-        members = strictjson.loads(data, max_bytes=MAX_BYTES)
-    except strictjson.NotStrictJSON as exc:
-        raise InvalidMeta(f"the file {exc}") from None
-    if not isinstance(members, dict):
-        raise InvalidMeta("the file holds no JSON object")
-    given = {
-        key: value for key, value in members.items() if value is not None or key not in _NULLABLE
-    }
+        given = document.members(data, max_bytes=MAX_BYTES, nullable=_NULLABLE)
+    except document.NoDocument as exc:
+        raise InvalidMeta(str(exc)) from None
     given.setdefault("name", folder)
     if "prefix" not in given and isinstance(name := given["name"], str):
         try:
             given["prefix"] = names.prefix_from(name)
         except names.NoPrefix:
             raise InvalidMeta("name: holds no letter or digit to make a prefix from") from None
-    if _needs_newer(given.get("requires")):
+    if document.unknown_features(given, KNOWN_FEATURES):
         # What the rest means is for a newer reader to say; this one only has to know who it is.
         given = {key: value for key, value in given.items() if key in _IDENTITY}
     try:
         return Meta.model_validate(given, by_alias=True, by_name=False)
     except ValidationError as exc:
-        raise InvalidMeta(_complaint(exc)) from None
-
-
-def _needs_newer(requires: object) -> bool:
-    return isinstance(requires, list) and any(
-        isinstance(name, str) and name not in KNOWN_FEATURES for name in requires
-    )
+        raise InvalidMeta(document.complaint(exc)) from None
 
 
 def dump(meta: Meta) -> bytes:
@@ -165,31 +222,18 @@ def dump(meta: Meta) -> bytes:
     members["expose"] = sorted(meta.expose)
     if members["expose"] == [Exposed.TOOLS]:
         del members["expose"]
+    if meta.definitions.policy is Policy.OFF:
+        del members["definitions"]
+    members["tools"] = [_override(each) for each in sorted(meta.tools, key=lambda each: each.name)]
+    if not meta.tools:
+        del members["tools"]
     if not meta.requires:
         del members["requires"]
-    text = json.dumps(members, sort_keys=True, indent=2, ensure_ascii=False)
-    return f"{text}\n".encode()
+    return document.spell(members)
 
 
-_WORDS = {
-    "tuple_type": "must be a list",
-    "string_type": "must be a string",
-    "int_type": "must be a whole number",
-    "bool_type": "must be true or false",
-    "enum": "must be {expected}",
-    "too_short": "must hold at least {min_length} items",
-    "too_long": "must hold at most {max_length} items",
-    "string_too_short": "must not be empty",
-    "string_too_long": "must hold at most {max_length} characters",
-    "string_pattern_mismatch": "must match {pattern}",
-    "greater_than_equal": "must be at least {ge}",
-    "less_than_equal": "must be at most {le}",
-    "value_error": "{error}",
-}
-
-
-def _complaint(error: ValidationError) -> str:
-    first = error.errors(include_url=False, include_input=False)[0]
-    field = "".join(f"[{part}]" if isinstance(part, int) else part for part in first["loc"])
-    words = _WORDS.get(first["type"], first["msg"]).format(**first.get("ctx", {}))
-    return f"{field}: {words}" if field else words
+def _override(override: Override) -> dict[str, object]:
+    members = override.model_dump(by_alias=True, exclude_none=True)
+    if not override.hide:
+        del members["hide"]
+    return members

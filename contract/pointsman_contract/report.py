@@ -1,8 +1,8 @@
 """The router's report: what it serves of each server, what it left out, and why."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import Annotated, ClassVar
+from typing import Annotated, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -52,7 +52,7 @@ class ServerReason(StrEnum):
 
 
 class ToolReason(StrEnum):
-    """Why one tool is left out while its siblings are served."""
+    """Why one tool is left out while its siblings are served, or flagged although it is served."""
 
     INVALID_NAME = "InvalidName"
     DUPLICATE_NAME = "DuplicateName"
@@ -62,6 +62,8 @@ class ToolReason(StrEnum):
     HIDDEN_TEXT = "HiddenText"
     DEFINITION_CHANGED = "DefinitionChanged"
     TOO_LARGE = "TooLarge"
+    HIDDEN_BY_OWNER = "HiddenByOwner"
+    CONFUSABLE_NAME = "ConfusableName"
 
 
 def printable(text: str, max_length: int = FOREIGN_TEXT_MAX_LENGTH) -> str:
@@ -88,11 +90,13 @@ class ExposedTool(_Document):
 
 
 class SkippedTool(_Document):
-    """One tool left out."""
+    """One tool left out, or flagged."""
 
     name: str
     reason: str
     message: str
+    digest: str | None = None
+    """Of the definition that waits to be approved, where that is the reason."""
 
 
 class ServerInfo(_Document):
@@ -117,10 +121,33 @@ class ServerReport(_Document):
     tool_count: Annotated[int, Field(ge=0)] = 0
     tools: tuple[ExposedTool, ...] = ()
     skipped_tools: tuple[SkippedTool, ...] = ()
+    flagged_tools: tuple[SkippedTool, ...] = ()
+    """Tools that are served, and of which somebody should know something."""
     unmatched_allowed_tools: tuple[str, ...] = ()
     schema_bytes: Annotated[int, Field(ge=0)] = 0
     since: str
     """When this server's entry last changed (RFC 3339)."""
+
+
+class ViewReport(_Document):
+    """One view, as this router serves it."""
+
+    id: str
+    uid: str | None = None
+    generation: int | None = None
+    digest: str | None = None
+    """Of the document in force (`view.digest`): which servers it names, too, is part of it."""
+    state: State
+    """Serving, or Skipped where the document cannot be used."""
+    message: str | None = None
+    tool_count: Annotated[int, Field(ge=0)] = 0
+    schema_bytes: Annotated[int, Field(ge=0)] = 0
+    unmatched_servers: tuple[str, ...] = ()
+    """Servers that it names and that are not there."""
+    unmatched_tools: tuple[str, ...] = ()
+    """Patterns that match no tool."""
+    since: str
+    """When this view's entry last changed (RFC 3339)."""
 
 
 class Report(_Document):
@@ -132,6 +159,7 @@ class Report(_Document):
     fault: str | None = None
     """Why the last good set of servers is held although the directory says otherwise."""
     servers: tuple[ServerReport, ...] = ()
+    views: tuple[ViewReport, ...] = ()
 
 
 class Change(_Document):
@@ -143,6 +171,8 @@ class Change(_Document):
     fault: str | None = None
     changed: tuple[ServerReport, ...] = ()
     removed: tuple[str, ...] = ()
+    changed_views: tuple[ViewReport, ...] = ()
+    removed_views: tuple[str, ...] = ()
 
 
 def load(data: bytes) -> Report | Change:
@@ -162,32 +192,50 @@ def dump(document: Report | Change) -> bytes:
 
 def difference(old: Report, new: Report) -> Change:
     """Return what turns `old` into `new`."""
-    before = {server.id: server for server in old.servers}
-    after = {server.id for server in new.servers}
+    servers = _difference(old.servers, new.servers)
+    views = _difference(old.views, new.views)
     return Change(
         instance=new.instance,
         started_at=new.started_at,
         catalogue=new.catalogue,
         fault=new.fault,
-        changed=tuple(server for server in new.servers if before.get(server.id) != server),
-        removed=tuple(server.id for server in old.servers if server.id not in after),
+        changed=servers[0],
+        removed=servers[1],
+        changed_views=views[0],
+        removed_views=views[1],
     )
 
 
 def apply(report: Report, change: Change) -> Report:
     """Return `report` after `change`."""
-    servers = {server.id: server for server in report.servers}
-    servers |= {server.id: server for server in change.changed}
-    for gone in change.removed:
-        servers.pop(gone, None)
     return Report(
         instance=change.instance,
         started_at=change.started_at,
         catalogue=change.catalogue,
         fault=change.fault,
-        servers=_sorted(servers.values()),
+        servers=_applied(report.servers, change.changed, change.removed),
+        views=_applied(report.views, change.changed_views, change.removed_views),
     )
 
 
-def _sorted(servers: Iterable[ServerReport]) -> tuple[ServerReport, ...]:
-    return tuple(sorted(servers, key=lambda server: server.id))
+_Entry = TypeVar("_Entry", ServerReport, ViewReport)
+
+
+def _difference(
+    old: Iterable[_Entry], new: Sequence[_Entry]
+) -> tuple[tuple[_Entry, ...], tuple[str, ...]]:
+    before = {entry.id: entry for entry in old}
+    after = {entry.id for entry in new}
+    changed = tuple(entry for entry in new if before.get(entry.id) != entry)
+    return changed, tuple(id_ for id_ in before if id_ not in after)
+
+
+def _applied(
+    old: Iterable[_Entry], changed: Iterable[_Entry], removed: Iterable[str]
+) -> tuple[_Entry, ...]:
+    entries: dict[str, _Entry] = {entry.id: entry for entry in old}
+    entries |= {entry.id: entry for entry in changed}
+    for gone in removed:
+        entries.pop(gone, None)
+    ordered: list[_Entry] = [entries[id_] for id_ in sorted(entries)]
+    return tuple(ordered)

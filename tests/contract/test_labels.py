@@ -13,7 +13,7 @@ DNS_SUBDOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*
 
 
 def test_the_words_that_others_select_by_are_these() -> None:
-    assert labels.SELECTOR == "pointsman.dev/meta=v1"
+    assert labels.SELECTOR == "pointsman.dev/meta in (v1,view-v1)"
     assert labels.DATA_KEY == "meta.json"
     assert labels.REGISTER_NAME == "pointsman-prefixes"
     assert (labels.MANAGED_BY, labels.MANAGER) == ("app.kubernetes.io/managed-by", "pointsman")

@@ -17,6 +17,7 @@ from pointsman_contract.report import (
     SkippedTool,
     State,
     ToolReason,
+    ViewReport,
 )
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -58,8 +59,30 @@ REPORT = Report(
                     message="inputSchema must be an object",
                 ),
             ),
+            flagged_tools=(
+                SkippedTool(
+                    name="create.issue",
+                    reason=ToolReason.DEFINITION_CHANGED,
+                    message="its definition is not the approved one",
+                    digest="sha256:00",
+                ),
+            ),
             unmatched_allowed_tools=("delete_repo",),
             schema_bytes=2048,
+            since="2026-11-30T20:00:02Z",
+        ),
+    ),
+    views=(
+        ViewReport(
+            id="tools/support",
+            uid="5f60b1d3-4e2c-4c8e-9d8f-2b1d3c4e0a8b",
+            generation=1,
+            digest="5c1d1f0a9b8e7d6c",
+            state=State.SERVING,
+            tool_count=1,
+            schema_bytes=2048,
+            unmatched_servers=("wiki",),
+            unmatched_tools=("wiki.*",),
             since="2026-11-30T20:00:02Z",
         ),
     ),
@@ -78,6 +101,15 @@ CHANGE = Change(
         ),
     ),
     removed=("tools/github",),
+    changed_views=(
+        ViewReport(
+            id="dev/all",
+            state=State.SKIPPED,
+            message="tools: must be a list",
+            since="2026-11-30T20:05:00Z",
+        ),
+    ),
+    removed_views=("tools/support",),
 )
 
 
@@ -225,5 +257,5 @@ def test_the_states_and_reasons_are_these() -> None:
     )
     assert " ".join(ToolReason) == (
         "InvalidName DuplicateName NameCollision InvalidSchema InvalidHeaderAnnotation HiddenText"
-        " DefinitionChanged TooLarge"
+        " DefinitionChanged TooLarge HiddenByOwner ConfusableName"
     )
