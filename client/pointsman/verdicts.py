@@ -9,20 +9,39 @@ from typing import Self
 
 from pointsman.documents import Document, FieldPath
 from pointsman_contract import labels
+from pointsman_contract.meta import Policy
 from pointsman_contract.strictjson import JSON
-from pointsman_operator import manifests, spec
-from pointsman_operator.spec import Server, SpecError, UnknownField
+from pointsman_operator import fields, manifests, spec
+from pointsman_operator.fields import UnknownField
+from pointsman_operator.spec import Server
+from pointsman_operator.specerror import SpecError
 
 _LISTS = frozenset(["List", f"{labels.KIND}List"])
 # Where quotes around a word would not make it right.
-_NO_FREE_TEXT = frozenset(["spec.expose", "spec.protocol", "spec.timeoutSeconds", "spec.suspend"])
-# Where the fields of one place are looked for when they are found in another.
-_ELSEWHERE = {"name": "metadata", "namespace": "metadata"} | dict.fromkeys(
-    ("allowedTools", "expose", "prefix", "protocol", "suspend", "timeoutSeconds", "url"), "spec"
+_NO_FREE_TEXT = frozenset(
+    [
+        *("spec.expose", "spec.protocol", "spec.timeoutSeconds", "spec.suspend"),
+        *("spec.service.port", "spec.tools[].hide"),
+    ]
 )
+# Where the fields of one place are looked for when they are found in another.
+_ELSEWHERE = {
+    "name": "metadata",
+    "namespace": "metadata",
+    **dict.fromkeys(
+        (
+            *("allowedTools", "definitions", "expose", "prefix", "protocol", "service"),
+            *("suspend", "timeoutSeconds", "tools", "url"),
+        ),
+        "spec",
+    ),
+    **dict.fromkeys(("approved", "policy"), "spec.definitions"),
+    **dict.fromkeys(("path", "port"), "spec.service"),
+    **dict.fromkeys(("description", "hide", "title"), "spec.tools[]"),
+}
 # How alike two field names must be for one to be taken for the other.
 _NEAR = 0.5
-_ITEM = re.compile(r"(?P<list>.+)\[(?P<at>[0-9]+)\]")
+_PLACE_IN_LIST = re.compile(r"\[[0-9]+\]")
 
 
 class Outcome(StrEnum):
@@ -73,9 +92,15 @@ class Verdict:
         """Whether anybody has to change something."""
         return self.outcome not in (Outcome.ACCEPTED, Outcome.OTHER_KIND)
 
-    def refused(self, outcome: Outcome, field: str, message: str) -> Self:
-        """Return this verdict with one more complaint, about a field like `spec.url`."""
-        line = self.document.line_of((*self.path, *_path_of(field)))
+    def refused(
+        self, outcome: Outcome, field: str, message: str, steps: FieldPath | None = None
+    ) -> Self:
+        """Return this verdict with one more complaint, about a field like `spec.tools[0].title`.
+
+        `steps` lead there where the names in `field` may hold what parts one from the next.
+        """
+        steps = fields.steps_of(field) if steps is None else steps
+        line = self.document.line_of((*self.path, *steps))
         complaint = Complaint(outcome, message, field or None, line)
         return replace(self, accepted=None, complaints=(*self.complaints, complaint))
 
@@ -121,14 +146,14 @@ def _judged(verdict: Verdict, body: JSON) -> Verdict:
         manifests.document_of(server)
         verdict = replace(verdict, accepted=server)
     except SpecError as error:
-        word = verdict.document.words.get((*verdict.path, *_path_of(error.field)))
+        word = verdict.document.words.get((*verdict.path, *error.steps))
         message = error.message + _hint(error.field, word)
-        verdict = verdict.refused(Outcome(error.reason), error.field, message)
+        verdict = verdict.refused(Outcome(error.reason), error.field, message, error.steps)
     except manifests.TooLarge as error:
-        verdict = verdict.refused(Outcome.TOO_LARGE, "spec.allowedTools", str(error))
-    for unknown in spec.unknown_fields(body):
+        verdict = verdict.refused(Outcome.TOO_LARGE, error.field, str(error))
+    for unknown in fields.unknown_fields(body):
         message = f"{unknown.path} is no field: {_instead(unknown)}"
-        verdict = verdict.refused(Outcome.INVALID_SPEC, unknown.path, message)
+        verdict = verdict.refused(Outcome.INVALID_SPEC, unknown.path, message, unknown.steps)
     return verdict
 
 
@@ -147,29 +172,19 @@ def _wrong_kind(body: Mapping[str, JSON]) -> Iterator[tuple[Outcome, str, str]]:
 
 def _hint(field: str, word: str | None) -> str:
     """Say what YAML makes of a word without quotes where a string was meant."""
-    if word is None or field in _NO_FREE_TEXT:
+    if word is None or _PLACE_IN_LIST.sub("[]", field) in _NO_FREE_TEXT:
+        return ""
+    if field == "spec.definitions.policy" and word not in set(Policy):
         return ""
     return f' (without quotes, {word} is no string: write "{word}")'
 
 
 def _instead(unknown: UnknownField) -> str:
-    parent, name = _split(unknown.path)
-    if (place := _ELSEWHERE.get(name)) and place != parent:
+    name, spelled = unknown.name, {field.lower(): field for field in unknown.known}
+    place = _ELSEWHERE.get(name)
+    if place and place != unknown.parent:
         return f"{name} belongs under {place}"
-    spelled = {field.lower(): field for field in unknown.known}
     near = difflib.get_close_matches(name.lower(), spelled, n=1, cutoff=_NEAR)
     if near:
         return f"did you mean {spelled[near[0]]}?"
     return f"known here are {', '.join(sorted(unknown.known))}"
-
-
-def _split(field: str) -> tuple[str, str]:
-    head, dot, rest = field.partition(".")
-    return (head, rest) if dot and head in ("metadata", "spec") else ("", field)
-
-
-def _path_of(field: str) -> FieldPath:
-    parent, name = _split(field)
-    if item := _ITEM.fullmatch(name):
-        return (parent, item["list"], int(item["at"]))
-    return tuple(part for part in (parent, name) if part)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pointsman_contract import labels
 from pointsman_operator import manifests, spec, status
 from pointsman_operator.conditions import Acceptance, Refused
-from pointsman_operator.spec import Identity, Server, SpecError, SpecReason
+from pointsman_operator.spec import Identity, Server
+from pointsman_operator.specerror import SpecError, SpecReason
 from pointsman_operator.status import Status
 
 _REASONS = {

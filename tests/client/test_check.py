@@ -10,6 +10,7 @@ from client.command import good, run
 HEAD = "apiVersion: pointsman.dev/v1alpha1\nkind: McpServer\n"
 NAMED = f"{HEAD}metadata:\n  name: x\n"
 WITH_URL = f"{NAMED}spec:\n  url: http://127.0.0.1/mcp\n"
+IN_TOOLS = f"{HEAD}metadata:\n  name: x\n  namespace: tools\n"
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "quickstart"
 
@@ -42,7 +43,8 @@ def test_the_examples_are_in_order() -> None:
             [
                 (
                     "7: x: InvalidSpec: spec.headers is no field: known here are allowedTools,"
-                    " expose, prefix, protocol, suspend, timeoutSeconds, url"
+                    " definitions, expose, prefix, protocol, service, suspend, timeoutSeconds,"
+                    " tools, url"
                 )
             ],
             id="a field like no other",
@@ -77,7 +79,7 @@ def test_the_examples_are_in_order() -> None:
         ),
         pytest.param(
             f"{NAMED}spec:\n  allowedTools: []\n",
-            ["5: x: InvalidUrl: spec.url must be given"],
+            ["5: x: InvalidUrl: spec.url must be given, or spec.service in its place"],
             id="no url",
         ),
         pytest.param(
@@ -147,6 +149,118 @@ def test_the_examples_are_in_order() -> None:
                 )
             ],
             id="a text",
+        ),
+        pytest.param(
+            f"{IN_TOOLS}spec:\n  service:\n    nmae: a\n    port: 80\n    name: a\n",
+            ["8: tools/x: InvalidSpec: spec.service.nmae is no field: did you mean name?"],
+            id="a field of the service misspelled",
+        ),
+        pytest.param(
+            f"{IN_TOOLS}spec:\n  service: {{name: a, port: 80, namespace: other}}\n",
+            [
+                (
+                    "7: tools/x: InvalidSpec: spec.service.namespace is no field: namespace belongs"
+                    " under metadata"
+                )
+            ],
+            id="a service of another namespace",
+        ),
+        pytest.param(
+            f"{IN_TOOLS}spec:\n  service:\n    name: a.other\n    port: 80\n",
+            [
+                (
+                    "8: tools/x: InvalidSpec: spec.service.name must be the name of a Service: 1 to"
+                    " 63 lower-case letters, digits and inner hyphens, the first a letter, without"
+                    " a dot"
+                )
+            ],
+            id="a service whose name has a dot",
+        ),
+        pytest.param(
+            f"{NAMED}spec:\n  service: {{name: a, port: 80}}\n",
+            [
+                (
+                    "6: x: InvalidSpec: spec.service must be in a cluster, in the namespace of the"
+                    " resource, and the file states none: write metadata.namespace, or spec.url"
+                    " where there is no cluster"
+                )
+            ],
+            id="a service without a namespace",
+        ),
+        pytest.param(
+            f"{WITH_URL}  service: {{name: a, port: 80}}\n",
+            [
+                (
+                    "7: x: InvalidSpec: spec.service must not be given beside spec.url: keep one of"
+                    " them"
+                )
+            ],
+            id="a service beside a url",
+        ),
+        pytest.param(
+            f"{WITH_URL}  tools:\n  - name: a\n    title: A\n  - name: b\n    descripton: B\n",
+            [
+                (
+                    "10: x: InvalidSpec: spec.tools[1] must give a title or a description, or hide"
+                    " the tool"
+                ),
+                (
+                    "11: x: InvalidSpec: spec.tools[1].descripton is no field: did you mean"
+                    " description?"
+                ),
+            ],
+            id="a field of a tool misspelled",
+        ),
+        pytest.param(
+            f"{WITH_URL}  tools:\n  - name: a\n    hide: 1\n",
+            ["9: x: InvalidSpec: spec.tools[0].hide must be true or false"],
+            id="a number where true or false was meant",
+        ),
+        pytest.param(
+            f'{WITH_URL}  tools:\n  - name: a\n    title: "a\\u202eb"\n',
+            [
+                (
+                    "9: x: InvalidSpec: spec.tools[0].title must not hold a hidden character such"
+                    " as U+202E"
+                )
+            ],
+            id="a title that hides something",
+        ),
+        pytest.param(
+            f"{WITH_URL}  title: A\n  approved: {{}}\n",
+            [
+                "7: x: InvalidSpec: spec.title is no field: title belongs under spec.tools[]",
+                (
+                    "8: x: InvalidSpec: spec.approved is no field: approved belongs under"
+                    " spec.definitions"
+                ),
+            ],
+            id="fields one level too high",
+        ),
+        pytest.param(
+            f"{WITH_URL}  definitions: {{policy: Off}}\n",
+            [
+                (
+                    "7: x: InvalidSpec: spec.definitions.policy must be one of Off, Warn, Enforce"
+                    ' (without quotes, Off is no string: write "Off")'
+                )
+            ],
+            id="a policy that is a word for false",
+        ),
+        pytest.param(
+            f"{WITH_URL}  definitions: {{policy: no}}\n",
+            ["7: x: InvalidSpec: spec.definitions.policy must be one of Off, Warn, Enforce"],
+            id="another word for false where a policy was meant",
+        ),
+        pytest.param(
+            f"{WITH_URL}  definitions:\n    approved:\n      a.b[c]:\n        sha256:1\n",
+            [
+                (
+                    "9: x: InvalidSpec: spec.definitions.approved[a.b[c]] must be sha256: and 64"
+                    " lower-case hex digits"
+                )
+            ],
+            id="a digest cut short",
         ),
         pytest.param(
             f"{WITH_URL}  prefix: a\n  prefix: b\n",
