@@ -75,9 +75,9 @@ class UnknownField:
         return str(self.steps[-1])
 
 
-def unknown_fields(body: Mapping[str, object]) -> tuple[UnknownField, ...]:
-    """Return the fields of `body` that no McpServer has, each with its known siblings."""
-    return tuple(_unknown(body, FIELDS, ()))
+def unknown_fields(body: Mapping[str, object], known: Tree = FIELDS) -> tuple[UnknownField, ...]:
+    """Return the fields of `body` that its kind does not have, each with its known siblings."""
+    return tuple(_unknown(body, known, ()))
 
 
 def spelled(steps: FieldPath) -> str:

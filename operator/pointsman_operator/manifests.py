@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pointsman_contract import labels, meta
+from pointsman_contract.labels import DATA_KEY
 from pointsman_contract.meta import Definitions, Meta
 from pointsman_operator.spec import API_VERSION, Server
 
@@ -25,16 +26,18 @@ class TooLarge(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The ConfigMap that publishes one server."""
+    """The ConfigMap that publishes one server, or one view."""
 
     name: str
     namespace: str
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     document: str = field(repr=False)
-    """meta.json."""
+    """meta.json, or view.json."""
     owner: Mapping[str, str] | None = None
     """The resource, where it is in the same namespace: only there may it own the ConfigMap."""
+    data_key: str = DATA_KEY
+    """Under which the document lies."""
 
     @property
     def digest(self) -> str:
@@ -139,7 +142,7 @@ def body_of(manifest: Manifest) -> JSON:
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": metadata,
-        "data": {labels.DATA_KEY: manifest.document},
+        "data": {manifest.data_key: manifest.document},
     }
 
 

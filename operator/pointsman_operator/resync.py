@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from pointsman_operator import seen
+from pointsman_operator import apierrors, seen
 from pointsman_operator.apierrors import ApiError
-from pointsman_operator.cluster import Cluster
+from pointsman_operator.cluster import Cluster, Listing
 from pointsman_operator.intake import Intake
 from pointsman_operator.manifests import JSON
 from pointsman_operator.metrics import Metrics
 from pointsman_operator.registrar import Registrar
-from pointsman_operator.seen import Unrecognisable
+from pointsman_operator.seen import Unrecognisable, ViewResource
 
 # Gaps come in flurries, one of each watch: one list answers them all.
 INTERVAL_S = 2.0
@@ -22,7 +22,7 @@ RETRY_MAX_S = 15.0
 
 
 class Resync:
-    """Lists both kinds and the register: at the start, every so often, and after each gap.
+    """Lists all kinds and the register: at the start, every so often, and after each gap.
 
     No event ever tells what vanished while nobody listened.
     """
@@ -44,8 +44,11 @@ class Resync:
         self._interval_s = interval_s
         self._logger = logger
         self._gap = asyncio.Event()
+        self._missing: type[ApiError] | None = None
         self.is_done = False
         """Whether everything was listed at least once."""
+        self.views = asyncio.Event()
+        """Whether the API server has McpViews, and we may list them."""
 
     def gap(self) -> None:
         """Note that a watch may have missed something."""
@@ -75,10 +78,44 @@ class Resync:
 
     async def _list(self) -> None:
         resources = await self._cluster.list_resources(_known(seen.resource))
+        views = await self._list_views(resources.version)
         config_maps = await self._cluster.list_config_maps(_known(seen.config_map))
+        if views is not None:
+            self._intake.views_listed(views.items, views.version)
         self._intake.listed(
             resources.items, resources.version, config_maps.items, config_maps.version
         )
+
+    async def _list_views(self, version: int) -> Listing[ViewResource] | None:
+        """Return every view; None where there may be some that we cannot see.
+
+        An operator is often newer than the kinds and the rights that it finds: servers are served
+        all the same.
+        """
+        try:
+            views = await self._cluster.list_views(_known(seen.view))
+        except apierrors.NotFound as exc:
+            told = (
+                "the API server knows no McpView: views are served once the CRD is installed"
+                " (crds/mcpview.yaml)"
+            )
+            self._lack(exc, told)
+            return Listing((), version)
+        except apierrors.Forbidden as exc:
+            told = (
+                "the operator may not list McpViews: its role needs list and watch on mcpviews, and"
+                " patch on mcpviews/status; what is published of views stays as it is until then"
+            )
+            self._lack(exc, told)
+            return None
+        self._missing = None
+        self.views.set()
+        return views
+
+    def _lack(self, exc: ApiError, told: str) -> None:
+        if self._missing is not type(exc):
+            self._logger.warning(told)
+        self._missing = type(exc)
 
     def _finish(self) -> None:
         self._intake.everything()

@@ -28,10 +28,20 @@ class Followed:
 
     def __init__(self, whereabouts: Whereabouts, patience: Patience) -> None:
         self.changes: list[frozenset[str] | None] = []
-        self.fleet = Fleet(whereabouts, self._changed, logging.getLogger("test"), patience)
+        self.view_changes: list[frozenset[str]] = []
+        self.fleet = Fleet(
+            whereabouts,
+            self._changed,
+            logging.getLogger("test"),
+            patience,
+            views_changed=self._views_changed,
+        )
 
     def _changed(self, servers: Iterable[str] | None) -> None:
         self.changes.append(None if servers is None else frozenset(servers))
+
+    def _views_changed(self, views: Iterable[str]) -> None:
+        self.view_changes.append(frozenset(views))
 
     def says(self, server: str = "tools/github") -> Sequence[Statement]:
         return self.fleet.statements(server)
