@@ -46,7 +46,7 @@ def measure() -> Figures:
         tempfile.TemporaryDirectory() as folder,
         controlplane.running(Path(folder) / "control-plane") as control_plane,
     ):
-        controlplane.install(control_plane, ROOT / "crds" / "mcpserver.yaml")
+        controlplane.install_all(control_plane)
         with control_plane.namespace("release") as release:
             port = free_port()
             operator = Program(

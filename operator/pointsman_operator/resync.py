@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from pointsman_operator import apierrors, seen
@@ -19,6 +19,18 @@ from pointsman_operator.seen import Unrecognisable, ViewResource
 INTERVAL_S = 2.0
 RETRY_FIRST_S = 1.0
 RETRY_MAX_S = 15.0
+
+# What has to be done before views are served; what is published of them stays as it is until then.
+_LACKS: Mapping[type[ApiError], str] = {
+    apierrors.NotFound: (
+        "the API server knows no McpView: views are served once the CRD (crds/mcpview.yaml) is"
+        " installed"
+    ),
+    apierrors.Forbidden: (
+        "the operator may not list McpViews: views are served once its role has list and watch on"
+        " mcpviews, and patch on mcpviews/status"
+    ),
+}
 
 
 class Resync:
@@ -78,7 +90,7 @@ class Resync:
 
     async def _list(self) -> None:
         resources = await self._cluster.list_resources(_known(seen.resource))
-        views = await self._list_views(resources.version)
+        views = await self._list_views()
         config_maps = await self._cluster.list_config_maps(_known(seen.config_map))
         if views is not None:
             self._intake.views_listed(views.items, views.version)
@@ -86,36 +98,22 @@ class Resync:
             resources.items, resources.version, config_maps.items, config_maps.version
         )
 
-    async def _list_views(self, version: int) -> Listing[ViewResource] | None:
-        """Return every view; None where there may be some that we cannot see.
+    async def _list_views(self) -> Listing[ViewResource] | None:
+        """Return every view; None while nobody can say which there are.
 
-        An operator is often newer than the kinds and the rights that it finds: servers are served
+        An operator may be newer than the kinds and the rights that it finds: servers are served
         all the same.
         """
         try:
             views = await self._cluster.list_views(_known(seen.view))
-        except apierrors.NotFound as exc:
-            told = (
-                "the API server knows no McpView: views are served once the CRD is installed"
-                " (crds/mcpview.yaml)"
-            )
-            self._lack(exc, told)
-            return Listing((), version)
-        except apierrors.Forbidden as exc:
-            told = (
-                "the operator may not list McpViews: its role needs list and watch on mcpviews, and"
-                " patch on mcpviews/status; what is published of views stays as it is until then"
-            )
-            self._lack(exc, told)
+        except (apierrors.NotFound, apierrors.Forbidden) as exc:
+            if self._missing is not type(exc):
+                self._logger.warning(_LACKS[type(exc)])
+            self._missing = type(exc)
             return None
         self._missing = None
         self.views.set()
         return views
-
-    def _lack(self, exc: ApiError, told: str) -> None:
-        if self._missing is not type(exc):
-            self._logger.warning(told)
-        self._missing = type(exc)
 
     def _finish(self) -> None:
         self._intake.everything()
