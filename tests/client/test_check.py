@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from client.command import good, run
+from client.command import good, run, view
 
 HEAD = "apiVersion: pointsman.dev/v1alpha1\nkind: McpServer\n"
 NAMED = f"{HEAD}metadata:\n  name: x\n"
@@ -129,14 +129,14 @@ def test_the_examples_are_in_order() -> None:
         ),
         pytest.param(
             "apiVersion: pointsman.dev/v1alpha1\nkind: MCPServer\nmetadata: {name: x}\n",
-            ["2: InvalidSpec: kind must be McpServer"],
+            ["2: InvalidSpec: kind must be McpServer or McpView"],
             id="a kind misspelled",
         ),
         pytest.param(
             "spec:\n  url: x\n",
             [
                 "1: InvalidSpec: apiVersion must be pointsman.dev/v1alpha1",
-                "1: InvalidSpec: kind must be McpServer",
+                "1: InvalidSpec: kind must be McpServer or McpView",
             ],
             id="neither version nor kind",
         ),
@@ -426,3 +426,133 @@ def test_what_a_file_holds_never_steers_the_terminal(tmp_path: Path) -> None:
 
     assert "\x1b" not in result.output
     assert "\x07" not in result.output
+
+
+VIEW = "apiVersion: pointsman.dev/v1alpha1\nkind: McpView\nmetadata:\n  name: x\nspec:\n"
+
+
+@pytest.mark.parametrize(
+    ("spec", "said"),
+    [
+        pytest.param(
+            "  tools: ['*']\n",
+            ["5: view x: InvalidSpec: spec.servers must be given: it needs names or selector"],
+            id="no servers",
+        ),
+        pytest.param(
+            "  servers:\n    names: [a]\n    selector: {}\n",
+            ["6: view x: InvalidSpec: spec.servers must hold exactly one of names and selector"],
+            id="names and selector",
+        ),
+        pytest.param(
+            "  servers: {names: [a]}\n  tools:\n    - a.b\n    - a*b\n",
+            [
+                (
+                    "9: view x: InvalidSpec: spec.tools[1] must hold no * but one at the end, and"
+                    " no control character"
+                )
+            ],
+            id="a star within a pattern",
+        ),
+        pytest.param(
+            "  servers:\n    selector:\n      matchLabels:\n        tier: 1\n",
+            [
+                (
+                    "9: view x: InvalidSpec: spec.servers.selector.matchLabels[tier] must be a"
+                    ' string (without quotes, 1 is no string: write "1")'
+                )
+            ],
+            id="a label of a number",
+        ),
+        pytest.param(
+            "  servers: {names: [a]}\n  selector: {}\n  url: http://x/\n  discover: List\n",
+            [
+                (
+                    "7: view x: InvalidSpec: spec.selector is no field: selector belongs under"
+                    " spec.servers"
+                ),
+                (
+                    "8: view x: InvalidSpec: spec.url is no field: known here are discovery, names,"
+                    " servers, tools"
+                ),
+                "9: view x: InvalidSpec: spec.discover is no field: did you mean discovery?",
+            ],
+            id="fields that a view does not have there",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_view_is_said_with_its_line(
+    tmp_path: Path, spec: str, said: list[str]
+) -> None:
+    file = tmp_path / "view.yaml"
+    file.write_text(f"{VIEW}{spec}")
+
+    result = run("check", file)
+
+    assert result.exit_code == 1
+    assert result.output.splitlines() == [f"{file}:{line}" for line in said]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param(view("v"), "1 server", id="named"),
+        pytest.param(
+            view("v", "{names: [two, one]}"), "2 servers; not in these files: two", id="gone"
+        ),
+        pytest.param(
+            view("v", "{selector: {matchLabels: {team: none}}}"),
+            "0 servers; none of these files' servers is taken: see spec.servers",
+            id="none selected",
+        ),
+        pytest.param(view("v", "{selector: {}}"), "1 server", id="all selected"),
+        pytest.param(
+            view("v", tools="[]"),
+            '1 server; no tool named: list some in spec.tools, or ["*"]',
+            id="no tool",
+        ),
+    ],
+)
+def test_a_sound_view_is_accepted_and_what_it_lacks_is_told(
+    tmp_path: Path, text: str, said: str
+) -> None:
+    (tmp_path / "one.yaml").write_text(good("one"))
+    file = tmp_path / "view.yaml"
+    file.write_text(text)
+
+    result = run("check", tmp_path)
+
+    assert result.exit_code == 0
+    assert result.output.splitlines()[1] == f"{file}:1: view v: Accepted ({said})"
+
+
+def test_a_server_and_a_view_may_have_one_name_and_two_views_may_not(tmp_path: Path) -> None:
+    file = tmp_path / "all.yaml"
+    file.write_text("---\n".join([good("one"), view("one"), view("one")]))
+
+    result = run("check", file)
+
+    assert result.exit_code == 1
+    assert [line.split(": ", 1)[1] for line in result.output.splitlines()] == [
+        "one: Accepted (prefix one)",
+        "view one: Accepted (1 server)",
+        f"view one: Duplicate: metadata.name describes view one again: {file}:9 does already",
+    ]
+
+
+def test_json_tells_programs_of_views_too(tmp_path: Path) -> None:
+    file = tmp_path / "view.yaml"
+    file.write_text(view("v", "{names: [b, a]}"))
+
+    result = run("check", "--json", file)
+
+    assert json.loads(result.output) == [
+        {
+            "file": str(file),
+            "line": 1,
+            "view": "v",
+            "servers": ["a", "b"],
+            "verdict": "Accepted",
+            "complaints": [],
+        }
+    ]

@@ -29,6 +29,9 @@ CLIENT_MAY_USE = {
     "pointsman_operator.manifests",
     "pointsman_operator.spec",
     "pointsman_operator.specerror",
+    "pointsman_operator.viewmanifests",
+    "pointsman_operator.viewplan",
+    "pointsman_operator.viewspec",
     "pointsman_mirror.disk",
     "pointsman_mirror.layout",
 }
