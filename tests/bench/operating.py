@@ -12,11 +12,12 @@ import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
 from bench import ports, processes, stack
-from bench.cluster_api import CONFIG_MAP, MCP_SERVER, Body, ClusterApi
+from bench.cluster_api import CONFIG_MAP, MCP_SERVER, MCP_VIEW, Body, ClusterApi, Kind
 from bench.processes import Program
 from bench.waiting import until
 
 OURS = "pointsman.dev/meta=v1"
+VIEWS = "pointsman.dev/meta=view-v1"
 AGENT = "pointsman-operator"
 
 
@@ -142,9 +143,26 @@ async def said(
     api: ClusterApi, name: str, namespace: str, deadline_s: float = 10.0, **expected: str
 ) -> Body:
     """The resource once its conditions are as expected: `Ready="True Ready"`."""
+    return await _said(MCP_SERVER, api, name, namespace, deadline_s, expected)
 
+
+async def view_said(
+    api: ClusterApi, name: str, namespace: str, deadline_s: float = 10.0, **expected: str
+) -> Body:
+    """The same of a view."""
+    return await _said(MCP_VIEW, api, name, namespace, deadline_s, expected)
+
+
+async def _said(
+    kind: Kind,
+    api: ClusterApi,
+    name: str,
+    namespace: str,
+    deadline_s: float,
+    expected: Mapping[str, str],
+) -> Body:
     async def as_expected() -> Body | None:
-        found = await api.find(MCP_SERVER, name, namespace)
+        found = await api.find(kind, name, namespace)
         return found if expected.items() <= conditions(found).items() else None
 
     return await until(as_expected, deadline_s, f"{name} says {expected}")
@@ -152,8 +170,19 @@ async def said(
 
 async def published(api: ClusterApi, release: str) -> dict[str, dict[str, Any]]:
     """Every document that is published in `release`, by the server's name."""
-    maps = await api.list(CONFIG_MAP, release, OURS)
-    documents = [json.loads(one["data"]["meta.json"]) for one in maps]
+    return await _published(api, release, OURS, "meta.json")
+
+
+async def views_published(api: ClusterApi, release: str) -> dict[str, dict[str, Any]]:
+    """Every view's document that is published in `release`, by its name."""
+    return await _published(api, release, VIEWS, "view.json")
+
+
+async def _published(
+    api: ClusterApi, release: str, label: str, key: str
+) -> dict[str, dict[str, Any]]:
+    maps = await api.list(CONFIG_MAP, release, label)
+    documents = [json.loads(one["data"][key]) for one in maps]
     return {document["name"]: document for document in documents}
 
 
