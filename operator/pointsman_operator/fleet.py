@@ -67,6 +67,7 @@ class _Router:
     since_s: float = 0.0
     """When this instance was first heard of."""
     heard_s: float | None = None
+    fault: str | None = None
     entries: dict[str, ServerReport] = field(default_factory=dict)
 
 
@@ -110,6 +111,7 @@ class Fleet:
                 and now_s - router.heard_s < self._patience.fresh_s,
                 young=now_s - router.since_s < self._patience.young_s,
                 entry=router.entries.get(server),
+                fault=router.fault,
             )
             for router in self._routers.values()
         ]
@@ -219,13 +221,16 @@ class Fleet:
         return changed is None or bool(changed)
 
     def _take(self, router: _Router, document: Report | Change) -> frozenset[str] | None:
-        before = router.entries
+        before, faulty = router.entries, router.fault
+        router.fault = document.fault
         if isinstance(document, Report):
             router.entries = {entry.id: entry for entry in document.servers}
         else:
             router.entries = before | {entry.id: entry for entry in document.changed}
             for gone in document.removed:
                 router.entries.pop(gone, None)
+        if faulty != router.fault and document.instance == router.instance:
+            return None
         if document.instance != router.instance:
             # One that was there before us is as old as it says; ours is the only clock to trust.
             router.since_s = _now_s() if self._settled else float("-inf")

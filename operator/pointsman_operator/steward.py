@@ -143,6 +143,7 @@ class Steward:
             publishes_living=observed is not None and store.is_living(observed.server_uid),
             consensus=consensus,
             counts=self._settled(key, resource, consensus),
+            differs=consensus is not None and self._differs(key, consensus),
             failure=None,
             namespace=self._namespace,
             now=self._clock().strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -157,7 +158,7 @@ class Steward:
     def _settled(
         self, key: str, resource: Resource | None, consensus: Consensus | None
     ) -> Counts | None:
-        if consensus is None or resource is None:
+        if consensus is None or resource is None or not consensus.is_counted:
             return None
         if self._means.fleet.is_fixed:
             return consensus.counts
@@ -168,6 +169,16 @@ class Steward:
         if consensus.counts != resource.status.routers:
             queue.wake(key, settled_s)
         return None
+
+    def _differs(self, key: str, consensus: Consensus) -> bool:
+        queue = self._means.queue
+        lasting_s = self._means.pace.differs(key, consensus.difference is not None, queue.now_s())
+        if lasting_s is None:
+            return False
+        if lasting_s > queue.now_s():
+            queue.wake(key, lasting_s)
+            return False
+        return True
 
     def _may_be_made(self, write: Write, situation: Situation) -> bool:
         # A holder that the register does not name could lose the prefix in a restart, and the
