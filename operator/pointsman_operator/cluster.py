@@ -32,6 +32,7 @@ CREDENTIALS_MAX_AGE_S = 60.0
 # A list that is outrun by compaction this often is not going to end well.
 LIST_ATTEMPTS = 3
 
+_EVENTS = "/apis/events.k8s.io/v1"
 _RESOURCES = f"/apis/{labels.GROUP}/{labels.VERSION}"
 
 
@@ -152,6 +153,10 @@ class Cluster:
         }
         path = f"{_RESOURCES}/namespaces/{namespace}/{labels.PLURAL}/{name}/status"
         return await self._ask("PATCH", path, body, _APPLY)
+
+    async def create_event(self, namespace: str, body: JSON) -> None:
+        """Write an Event."""
+        await self._ask("POST", f"{_EVENTS}/namespaces/{namespace}/events", body, _JSON)
 
     async def _list(self, path: str, read: Read[_Sight], **query: str) -> Listing[_Sight]:
         for _ in range(LIST_ATTEMPTS - 1):

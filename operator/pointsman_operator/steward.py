@@ -16,6 +16,7 @@ from pointsman_operator.consensus import Consensus, Finding, reach
 from pointsman_operator.fleet import Fleet
 from pointsman_operator.intake import REGISTER, Intake
 from pointsman_operator.metrics import Kind, Metrics, Outcome
+from pointsman_operator.narrator import Narrator
 from pointsman_operator.pace import Pace
 from pointsman_operator.publisher import Publisher
 from pointsman_operator.reconcile import Remove, Situation, Write
@@ -42,6 +43,7 @@ class Means:
     cluster: Cluster
     fleet: Fleet
     registrar: Registrar
+    narrator: Narrator
     metrics: Metrics
 
 
@@ -113,6 +115,7 @@ class Steward:
         await self._write_status(situation.resource, plan.status)
         if situation.resource is None:
             means.pace.forget(key)
+            means.narrator.forget(key)
         changed = plan.write is not None or plan.status is not None
         return Outcome.WRITTEN if changed else Outcome.UNCHANGED
 
@@ -237,6 +240,7 @@ class Steward:
         except apierrors.NotFound:
             return  # It went meanwhile, and the event that says so is on its way.
         means.intake.answered(body)
+        means.narrator.tell(resource, wished, means.queue.now_s())
 
 
 def _told(exc: ApiError) -> str:

@@ -10,6 +10,7 @@ _RBAC = "rbac.authorization.k8s.io"
 RESOURCES: list[dict[str, Any]] = [
     {"apiGroups": ["pointsman.dev"], "resources": ["mcpservers"], "verbs": ["list", "watch"]},
     {"apiGroups": ["pointsman.dev"], "resources": ["mcpservers/status"], "verbs": ["patch"]},
+    {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create"]},
 ]
 CONFIG_MAPS: list[dict[str, Any]] = [
     {

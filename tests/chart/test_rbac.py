@@ -12,6 +12,7 @@ def _resources(namespace: str) -> set[Right]:
         Right(namespace, "pointsman.dev", "mcpservers", "list"),
         Right(namespace, "pointsman.dev", "mcpservers", "watch"),
         Right(namespace, "pointsman.dev", "mcpservers/status", "patch"),
+        Right(namespace, "events.k8s.io", "events", "create"),
     }
 
 

@@ -21,7 +21,7 @@ from pointsman_contract import labels
 
 pytestmark = pytest.mark.usefixtures("crd")
 
-GROUPS = {"mcpservers": "pointsman.dev", "configmaps": ""}
+GROUPS = {"mcpservers": "pointsman.dev", "configmaps": "", "events": "events.k8s.io"}
 OPERATOR, ROUTER = "pointsman-operator", "pointsman-router"
 
 
