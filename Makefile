@@ -14,7 +14,7 @@ CODE := contract operator router client image tests benchmarks examples
 tests_of = $(patsubst %,tests/$(1)/test_%.py,$(2))
 FAST_TESTS := tests/layout tests/contract \
   $(call tests_of,operator,arbitration budget conditions consensus differences events \
-    manifests ration reconcile settings spec) \
+    manifests narrator ration reconcile settings spec) \
   $(call tests_of,mirror,layout settings) \
   $(call tests_of,router,admission belief beside catalogue completion departed departed_beside \
     dispatch entries eras exposure foreseen headervalues hostnames jsonrpc listing offer \

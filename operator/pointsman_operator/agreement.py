@@ -45,7 +45,9 @@ def lists(entries: Sequence[ServerReport]) -> Lists:
 
 
 def _tools(entries: Sequence[ServerReport]) -> list[Tool]:
-    first, *others = [{_names(tool): tool.digest for tool in entry.tools} for entry in entries]
+    # Reports share what is equal, which is nearly always everything.
+    distinct = {id(entry.tools): entry.tools for entry in entries}.values()
+    first, *others = [{_names(tool): tool.digest for tool in tools} for tools in distinct]
     return sorted(
         (
             Tool(*names, digest if all(other[names] == digest for other in others) else None)
@@ -85,12 +87,22 @@ def _agreed(values: Sequence[_Value | None]) -> _Value | None:
 
 
 def _bounded(tools: Sequence[Tool]) -> tuple[Tool, ...]:
+    if len(tools) <= TOOLS_MAX and sum(map(_most_bytes, tools)) <= TOOLS_MAX_BYTES:
+        return tuple(tools)
     room = TOOLS_MAX_BYTES
     shown: list[Tool] = []
     for tool in tools[:TOOLS_MAX]:
-        texts = [tool.name, tool.exposed_name, tool.safe_name, tool.digest or ""]
-        room -= len(json.dumps(texts, ensure_ascii=False).encode()) + len(_FIELDS)
+        room -= len(json.dumps(_texts(tool), ensure_ascii=False).encode()) + len(_FIELDS)
         if room < 0:
             break
         shown.append(tool)
     return tuple(shown)
+
+
+def _most_bytes(tool: Tool) -> int:
+    """Return what a tool costs if each of its characters is spelled in the longest way."""
+    return sum(map(len, _texts(tool))) * len(r"\u0000") + len(_FIELDS) + 2 * len(_texts(tool))
+
+
+def _texts(tool: Tool) -> tuple[str, str, str, str]:
+    return tool.name, tool.exposed_name, tool.safe_name, tool.digest or ""

@@ -21,9 +21,7 @@ def between(said: Sequence[tuple[str, ServerReport]]) -> str | None:
         for tool in entry.tools:
             by_tool.setdefault(tool.name, {})[router] = tool
     routers = {router for router, _ in said}
-    found = [
-        phrase for name in sorted(by_tool) if (phrase := _about(name, by_tool[name], routers))
-    ]
+    found = [phrase for name in sorted(by_tool) if (phrase := _about(name, by_tool[name], routers))]
     if not found:
         return None
     return found[0] if len(found) == 1 else f"{found[0]}, and {len(found) - 1} more"

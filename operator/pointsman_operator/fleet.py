@@ -224,11 +224,14 @@ class Fleet:
         before, faulty = router.entries, router.fault
         router.fault = document.fault
         if isinstance(document, Report):
-            router.entries = {entry.id: entry for entry in document.servers}
+            router.entries = {entry.id: self._shared(entry) for entry in document.servers}
+            concerned = before.keys() | router.entries.keys()
         else:
-            router.entries = before | {entry.id: entry for entry in document.changed}
+            changed = {entry.id: self._shared(entry) for entry in document.changed}
+            router.entries = before | changed
             for gone in document.removed:
                 router.entries.pop(gone, None)
+            concerned = changed.keys() | document.removed
         if faulty != router.fault and document.instance == router.instance:
             return None
         if document.instance != router.instance:
@@ -240,10 +243,16 @@ class Fleet:
             )
             return None
         return frozenset(
-            server
-            for server in before.keys() | router.entries.keys()
-            if before.get(server) != router.entries.get(server)
+            server for server in concerned if before.get(server) != router.entries.get(server)
         )
+
+    def _shared(self, entry: ServerReport) -> ServerReport:
+        """Return `entry` with the tools that another router says as well: one copy is enough."""
+        for router in self._routers.values():
+            other = router.entries.get(entry.id)
+            if other is not None and other.tools == entry.tools:
+                return entry.model_copy(update={"tools": other.tools})
+        return entry
 
     def _doubt(self, router: _Router, heard_s: float) -> None:
         if router.heard_s == heard_s and self._routers.get(router.address) is router:

@@ -2,14 +2,14 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Protocol
 
 from pointsman_contract.report import printable
 from pointsman_operator import events
 from pointsman_operator.apierrors import ApiError
-from pointsman_operator.cluster import Cluster
 from pointsman_operator.events import Event
 from pointsman_operator.metrics import Kind, Metrics
 from pointsman_operator.ration import Ration
@@ -19,6 +19,14 @@ from pointsman_operator.status import Status
 
 # Two for each of a thousand resources that come at once; the status has what does not fit.
 WAITING_MAX = 2000
+
+
+class Pen(Protocol):
+    """What an Event is written with."""
+
+    async def create_event(self, namespace: str, body: Mapping[str, object]) -> None:
+        """Write it; raises ApiError."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +41,7 @@ class Narrator:
 
     def __init__(
         self,
-        cluster: Cluster,
+        pen: Pen,
         ration: Ration,
         metrics: Metrics,
         *,
@@ -41,7 +49,7 @@ class Narrator:
         clock: Callable[[], datetime],
         logger: logging.Logger,
     ) -> None:
-        self._cluster = cluster
+        self._pen = pen
         self._ration = ration
         self._writes = metrics.api_writes.labels(Kind.EVENT)
         self._instance = instance
@@ -87,7 +95,7 @@ class Narrator:
     async def _write(self, told: _Told) -> None:
         body = events.body_of(told.event, told.identity, instance=self._instance, at=told.at)
         self._writes.inc()
-        await self._cluster.create_event(told.identity.namespace or "", body)
+        await self._pen.create_event(told.identity.namespace or "", body)
 
     def _failed(self, why: str) -> None:
         # One that cannot be written is seldom alone.

@@ -67,6 +67,10 @@ class ReportingRouter:
         others = [one for one in self.report.servers if one.id != server.id]
         await self.reports(*others, server)
 
+    async def is_at_fault(self, fault: str | None) -> None:
+        """Say from now on why the servers are older than the directory's."""
+        await self._become(self.report.model_copy(update={"fault": fault}))
+
     async def is_replaced(self, instance: str, servers: Iterable[ServerReport] = ()) -> None:
         """Be another instance from now on: nobody's tag is known."""
         self._versions.clear()

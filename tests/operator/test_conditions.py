@@ -17,7 +17,10 @@ LISTED = Lists(
     tool_count=2,
     tools=(Tool("a", "gh.a", "gh__a", "sha256:a"), Tool("b", "gh.b", "gh__b")),
     truncated=True,
-    skipped=(Remark("x", "InvalidSchema", "why"), Remark("z", "DefinitionChanged", "m", "sha256:z")),
+    skipped=(
+        Remark("x", "InvalidSchema", "why"),
+        Remark("z", "DefinitionChanged", "m", "sha256:z"),
+    ),
     flagged=(Remark("a", "ConfusableName", "looks like b"),),
     unmatched=("y",),
     protocol_version="2025-11-25",

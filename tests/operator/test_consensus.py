@@ -372,7 +372,9 @@ def test_what_an_upstream_says_of_itself_to_some_routers_only_is_not_shown() -> 
 
 def test_what_somebody_should_know_of_tools_is_listed_with_what_waits_to_be_approved() -> None:
     odd = {"name": "b", "reason": "ConfusableName", "message": "looks like\x07 a"}
-    lists = reached(says("r1", entry(flaggedTools=[WAITING])), says("r2", entry(flaggedTools=[odd])))
+    lists = reached(
+        says("r1", entry(flaggedTools=[WAITING])), says("r2", entry(flaggedTools=[odd]))
+    )
 
     assert lists.lists is not None
     assert lists.lists.flagged == (

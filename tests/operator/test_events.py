@@ -96,9 +96,7 @@ FORBIDDEN = status(
         pytest.param(refused("InvalidUrl"), UNHEARD, ["Published"], id="a spec that was mended"),
         pytest.param(NOTHING, refused("PrefixConflict"), ["PrefixConflict"], id="a rival"),
         pytest.param(READY, refused("PrefixConflict"), ["PrefixConflict"], id="an older rival"),
-        pytest.param(
-            refused("PrefixConflict"), TAKEN_UP, ["Published"], id="the rival is gone"
-        ),
+        pytest.param(refused("PrefixConflict"), TAKEN_UP, ["Published"], id="the rival is gone"),
         pytest.param(
             refused("PrefixConflict"),
             refused("InvalidUrl"),

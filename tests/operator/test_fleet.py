@@ -11,7 +11,7 @@ import pytest
 from bench import ports
 from bench.reporting_router import ReportingRouter, reporting, serving
 from bench.waiting import until
-from pointsman_contract.report import State
+from pointsman_contract.report import ExposedTool, State
 from pointsman_operator import fleet
 from pointsman_operator.consensus import Statement
 from pointsman_operator.fleet import ByName, Fleet, Patience, Whereabouts
@@ -35,6 +35,9 @@ class Followed:
 
     def says(self, server: str = "tools/github") -> Sequence[Statement]:
         return self.fleet.statements(server)
+
+    def tools(self, server: str) -> dict[str, Sequence[ExposedTool]]:
+        return {one.router: one.entry.tools for one in self.says(server) if one.entry}
 
     @property
     def answering(self) -> dict[str, bool]:
@@ -98,6 +101,35 @@ async def test_a_server_that_a_router_no_longer_knows_is_forgotten() -> None:
 
         assert followed.changes == [frozenset(["tools/github"])]
         assert followed.says()[0].entry is None
+
+
+async def test_what_several_routers_say_alike_is_kept_once() -> None:
+    other = serving("tools/slack", "u-2", "post", "edit")
+    async with (
+        reporting("a", GITHUB, SLACK) as one,
+        reporting("b", GITHUB, other) as two,
+        following(one, two) as followed,
+    ):
+        await followed.until_heard(2)
+        alike, apart = followed.tools("tools/github"), followed.tools("tools/slack")
+        await two.also_reports(SLACK)
+        await until(lambda: followed.tools("tools/slack")["b"] == SLACK.tools)
+        later = followed.tools("tools/slack")
+
+    assert alike["a"] is alike["b"]
+    assert apart == {"a": SLACK.tools, "b": other.tools}
+    assert later["a"] is later["b"]
+
+
+async def test_why_a_router_holds_older_servers_is_known_and_concerns_them_all() -> None:
+    async with reporting("r", GITHUB) as router, following(router) as followed:
+        await followed.until_heard()
+        followed.changes.clear()
+        await router.is_at_fault("the directory is empty")
+        await until(lambda: followed.changes)
+
+        assert followed.says()[0].fault == "the directory is empty"
+        assert followed.changes == [None]
 
 
 async def test_a_router_without_news_is_believed_as_long_as_it_answers() -> None:

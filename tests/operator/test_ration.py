@@ -1,5 +1,7 @@
 """How many Events one resource may have."""
 
+import itertools
+
 from pointsman_operator.events import Event, EventReason
 from pointsman_operator.ration import Ration
 
@@ -27,7 +29,7 @@ def test_what_flaps_is_told_once_an_interval_with_the_number_of_what_was_left_ou
     ]
 
     assert [second for second, _ in told[:3]] == [0, 1, 2]
-    assert all(later - sooner >= 60 for (sooner, _), (later, _) in zip(told[3:], told[4:]))
+    assert all(later - sooner >= 60 for (sooner, _), (later, _) in itertools.pairwise(told[3:]))
     assert 3 + 600 // 60 - 1 <= len(told) <= 3 + 600 // 60
     assert told[4][1].note.endswith(" (events left out before this one: 59)")
     assert all(one.note.startswith(("yes", "no")) for _, one in told)
