@@ -53,7 +53,7 @@ def measure() -> Figures:
         tempfile.TemporaryDirectory() as folder,
         controlplane.running(Path(folder) / "control-plane") as control_plane,
     ):
-        controlplane.install(control_plane, ROOT / "crds" / "mcpserver.yaml")
+        controlplane.install_all(control_plane)
         with ExitStack() as running:
             release = running.enter_context(control_plane.namespace("release"))
             directory = Path(folder) / "servers"

@@ -38,7 +38,7 @@ def main() -> None:
     """One address for the allowed tools of every MCP server."""
 
 
-@main.command("local", short_help="Serve the McpServer files of a folder.")
+@main.command("local", short_help="Serve the McpServer and McpView files of a folder.")
 @click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option(
     "--host",
@@ -56,7 +56,7 @@ def main() -> None:
 @_NAMES
 @click.option("--log", is_flag=True, help="Show the router's log too.")
 def serve(directory: Path, host: str, port: int, names: str | None, log: bool) -> None:
-    """Serve the McpServer files of DIRECTORY, and follow them as they change.
+    """Serve the McpServer and McpView files of DIRECTORY, and follow them as they change.
 
     Files are read as `kubectl apply -f DIRECTORY` reads them: .yaml, .yml and .json, not those in
     folders below. Every variable POINTSMAN_ROUTER_… that no option stands for reaches the router.
@@ -132,7 +132,9 @@ def call_tool(name: str, arguments: str, url: str, as_json: bool) -> None:
 )
 @_JSON
 def check(files: tuple[Path, ...], as_json: bool) -> None:
-    """Say of each McpServer in FILE… what the operator would say; a folder stands for its files.
+    """Say of each McpServer and McpView in FILE… what the operator would say.
+
+    A folder stands for its files.
 
     The exit status is 1 where anything has to be changed, or nothing was found to be judged.
     """

@@ -85,6 +85,7 @@ async def _tell_reports(
             _greet(options, report, screen)
         else:
             _tell(screen, news.since(before, report))
+        _tell(screen, news.views(before, report, url))
         before = report
         if not is_told and (call := await _call(options, url)):
             screen.line("try")

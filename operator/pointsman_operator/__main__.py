@@ -106,7 +106,12 @@ class _Operator:
             chosen.identification, namespace=chosen.namespace, watched=chosen.watched
         )
         intake = Intake(store, claims, self._queue, pace, clock=_now)
-        self._fleet = Fleet(chosen.routers, intake.routers_changed, logger)
+        self._fleet = Fleet(
+            chosen.routers,
+            intake.routers_changed,
+            logger,
+            views_changed=intake.routers_changed_views,
+        )
         registrar = Registrar(
             self._cluster,
             claims,
@@ -155,6 +160,7 @@ class _Operator:
             intake,
             log_in=lambda: log_in(chosen.identification),
             gap=self._resync.gap,
+            views=self._resync.views,
         )
 
     async def run(self) -> None:

@@ -185,17 +185,18 @@ def _conditions(
     return tuple(
         condition
         for kind, finding in findings.items()
-        if (condition := _condition(kind, finding, previous.condition(kind), generation, now))
+        if (condition := restated(kind, finding, previous.condition(kind), generation, now))
     )
 
 
-def _condition(
+def restated(
     kind: ConditionType,
     finding: Finding | None,
     before: Condition | None,
     generation: int,
     now: str,
 ) -> Condition | None:
+    """Return the condition that `finding` makes; where it is None, the one before stands."""
     if finding is None:
         return before
     flipped = before is None or before.truth is not finding.truth or not before.since

@@ -9,12 +9,13 @@ from dataclasses import replace
 import pytest
 
 from bench import ports
-from bench.reporting_router import ReportingRouter, reporting, serving
+from bench.reporting_router import ReportingRouter, reporting, serving, serving_view
 from bench.waiting import until
 from pointsman_contract.report import ExposedTool, State
 from pointsman_operator import fleet
 from pointsman_operator.consensus import Statement
 from pointsman_operator.fleet import ByName, Fleet, Patience, Whereabouts
+from pointsman_operator.viewconsensus import ViewStatement
 
 GITHUB = serving("tools/github", "u-1", "search")
 SLACK = serving("tools/slack", "u-2", "post")
@@ -28,10 +29,20 @@ class Followed:
 
     def __init__(self, whereabouts: Whereabouts, patience: Patience) -> None:
         self.changes: list[frozenset[str] | None] = []
-        self.fleet = Fleet(whereabouts, self._changed, logging.getLogger("test"), patience)
+        self.view_changes: list[frozenset[str]] = []
+        self.fleet = Fleet(
+            whereabouts,
+            self._changed,
+            logging.getLogger("test"),
+            patience,
+            views_changed=self._views_changed,
+        )
 
     def _changed(self, servers: Iterable[str] | None) -> None:
         self.changes.append(None if servers is None else frozenset(servers))
+
+    def _views_changed(self, views: Iterable[str]) -> None:
+        self.view_changes.append(frozenset(views))
 
     def says(self, server: str = "tools/github") -> Sequence[Statement]:
         return self.fleet.statements(server)
@@ -76,6 +87,24 @@ async def test_what_a_router_reports_is_known() -> None:
         assert followed.says() == [Statement("r", answers=True, entry=GITHUB)]
         assert followed.says("tools/other") == [Statement("r", answers=True)]
         assert followed.fleet.is_settled
+
+
+async def test_what_a_router_reports_of_views_is_known_and_concerns_no_server() -> None:
+    view = serving_view("tools/github", "u-9", "d")
+    async with reporting("r", GITHUB) as router, following(router) as followed:
+        await followed.until_heard()
+        followed.changes.clear()
+        await router.reports_views(view)
+        await until(lambda: followed.view_changes)
+        known = followed.fleet.view_statements("tools/github")
+        await router.reports_views()
+        await until(lambda: len(followed.view_changes) == 2)
+
+        assert known == [ViewStatement("r", answers=True, entry=view)]
+        assert followed.view_changes == [{"tools/github"}, {"tools/github"}]
+        assert followed.changes == []
+        assert followed.says() == [Statement("r", answers=True, entry=GITHUB)]
+        assert followed.fleet.view_statements("tools/github") == [ViewStatement("r", answers=True)]
 
 
 async def test_a_change_concerns_the_servers_that_changed_and_no_others() -> None:

@@ -289,4 +289,6 @@ async def test_its_role_is_all_that_it_needs(
     asked = control_plane.audit.since(mark, user=user)
     assert asked
     assert [one for one in asked if one.status in (401, 403)] == []
-    assert {one.resource for one in asked if one.resource} == {"configmaps", "events", "mcpservers"}
+    assert {one.resource for one in asked if one.resource} == {
+        *("configmaps", "events", "mcpservers", "mcpviews"),
+    }

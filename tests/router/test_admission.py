@@ -6,7 +6,7 @@ import pytest
 
 from pointsman_router import admission
 from pointsman_router.admission import Head, Hosts
-from pointsman_router.dispatch import View
+from pointsman_router.endpoints import View
 from pointsman_router.listing import Form
 from pointsman_router.refusals import Refusal
 

@@ -1,0 +1,118 @@
+"""What all answering routers agree on about one view."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from pointsman_contract import view
+from pointsman_contract.report import State, ViewReport, printable
+from pointsman_contract.view import ViewMeta
+from pointsman_operator.consensus import Finding
+from pointsman_operator.status import Truth
+from pointsman_operator.viewstatus import Content
+
+# As many as a person reads; the routers' own reports have them all.
+UNMATCHED_MAX = 50
+NAME_MAX_LENGTH = 256
+MESSAGE_MAX_LENGTH = 512
+# So many lack from a message: their names are in the list beside it.
+NAMED_MAX = 3
+
+
+class ViewReadiness(StrEnum):
+    """Why agents find tools in a view, or do not."""
+
+    READY = "Ready"
+    NO_SERVERS = "NoServers"
+    NO_TOOLS = "NoTools"
+    NOT_SERVED = "NotServed"
+    PROGRESSING = "Progressing"
+    NO_ROUTER = "NoRouter"
+
+
+@dataclass(frozen=True, slots=True)
+class ViewStatement:
+    """What one router says of one view."""
+
+    router: str
+    answers: bool
+    """Whether its last long poll ended recently enough to be believed."""
+    young: bool = False
+    """Whether the router began so recently that it may not have looked yet."""
+    entry: ViewReport | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ViewConsensus:
+    """What is true of a view on every router that answers."""
+
+    ready: Finding
+    content: Content | None
+    """None while nothing new can be said."""
+
+
+def reach(published: ViewMeta, statements: Sequence[ViewStatement]) -> ViewConsensus:
+    """Return what the routers' `statements` come to, for this very document."""
+    answering = [
+        statement
+        for statement in statements
+        if statement.answers and not (statement.entry is None and statement.young)
+    ]
+    if not answering:
+        return ViewConsensus(_no(ViewReadiness.NO_ROUTER, _no_router(len(statements))), None)
+    entries = []
+    for statement in answering:
+        if statement.entry is None or not _is_current(statement.entry, published):
+            message = f"router {printable(statement.router)} does not serve this document yet"
+            return ViewConsensus(_no(ViewReadiness.PROGRESSING, message), None)
+        entries.append(statement.entry)
+    content = Content(
+        tool_count=min(entry.tool_count for entry in entries),
+        schema_bytes=max(entry.schema_bytes for entry in entries),
+        unmatched_servers=_union(entry.unmatched_servers for entry in entries),
+        unmatched_tools=_union(entry.unmatched_tools for entry in entries),
+    )
+    return ViewConsensus(_ready(published, entries, content), content)
+
+
+def _ready(published: ViewMeta, entries: Sequence[ViewReport], content: Content) -> Finding:
+    for entry in entries:
+        if entry.state is not State.SERVING:
+            message = printable(entry.message or "the routers cannot use it", MESSAGE_MAX_LENGTH)
+            return _no(ViewReadiness.NOT_SERVED, message)
+    if content.tool_count:
+        count = f"{content.tool_count} tool{'' if content.tool_count == 1 else 's'}"
+        address = f"/mcp/views/{published.id}"
+        return Finding(Truth.TRUE, ViewReadiness.READY, f"agents find {count} at {address}")
+    if all(set(published.servers) == set(entry.unmatched_servers) for entry in entries):
+        names = ", ".join(published.servers[:NAMED_MAX])
+        more = len(published.servers) - NAMED_MAX
+        missing = f"{names} and {more} more" if more > 0 else names
+        return _no(ViewReadiness.NO_SERVERS, f"none of its servers is served: {missing}")
+    return _no(
+        ViewReadiness.NO_TOOLS, "no entry of spec.tools matches a tool that its servers offer now"
+    )
+
+
+def _is_current(entry: ViewReport, published: ViewMeta) -> bool:
+    if entry.uid != published.uid:
+        return False
+    if entry.state is not State.SERVING and entry.digest is None:
+        # Of a document that cannot be used a router may know no more than whose it is.
+        return (entry.generation or 0) >= (published.generation or 0)
+    return entry.digest == view.digest(published)
+
+
+def _no(reason: ViewReadiness, message: str) -> Finding:
+    return Finding(Truth.FALSE, reason, message)
+
+
+def _no_router(total: int) -> str:
+    if not total:
+        return "no router is known: start one, and have POINTSMAN_OPERATOR_ROUTERS name it"
+    return "no router answers: look at the routers' pods"
+
+
+def _union(lists: Iterable[tuple[str, ...]]) -> tuple[str, ...]:
+    texts = {printable(text, NAME_MAX_LENGTH) for each in lists for text in each}
+    return tuple(sorted(texts)[:UNMATCHED_MAX])
