@@ -127,11 +127,9 @@ class Fleet:
         """Return what a router is called, whether it answers, and whether it only began."""
         now_s, patience = _now_s(), self._patience
         answers = router.heard_s is not None and now_s - router.heard_s < patience.fresh_s
-        return (
-            router.instance or router.address,
-            answers,
-            now_s - router.since_s < patience.young_s,
-        )
+        # By its address people find its pod, and it is the same after a restart.
+        name = router.address.partition("://")[2]
+        return name, answers, now_s - router.since_s < patience.young_s
 
     async def run(self) -> None:
         """Follow every router for ever."""

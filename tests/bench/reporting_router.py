@@ -67,6 +67,11 @@ class ReportingRouter:
         return f"http://{ports.LOOPBACK}:{self.port}"
 
     @property
+    def name(self) -> str:
+        """What the operator calls it."""
+        return f"{ports.LOOPBACK}:{self.port}"
+
+    @property
     def report(self) -> Report:
         """What it reports now."""
         return self._versions[-1]

@@ -84,8 +84,8 @@ async def test_what_a_router_reports_is_known() -> None:
     async with reporting("r", GITHUB) as router, following(router) as followed:
         await followed.until_heard()
 
-        assert followed.says() == [Statement("r", answers=True, entry=GITHUB)]
-        assert followed.says("tools/other") == [Statement("r", answers=True)]
+        assert followed.says() == [Statement(router.name, answers=True, entry=GITHUB)]
+        assert followed.says("tools/other") == [Statement(router.name, answers=True)]
         assert followed.fleet.is_settled
 
 
@@ -100,11 +100,13 @@ async def test_what_a_router_reports_of_views_is_known_and_concerns_no_server() 
         await router.reports_views()
         await until(lambda: len(followed.view_changes) == 2)
 
-        assert known == [ViewStatement("r", answers=True, entry=view)]
+        assert known == [ViewStatement(router.name, answers=True, entry=view)]
         assert followed.view_changes == [{"tools/github"}, {"tools/github"}]
         assert followed.changes == []
-        assert followed.says() == [Statement("r", answers=True, entry=GITHUB)]
-        assert followed.fleet.view_statements("tools/github") == [ViewStatement("r", answers=True)]
+        assert followed.says() == [Statement(router.name, answers=True, entry=GITHUB)]
+        assert followed.fleet.view_statements("tools/github") == [
+            ViewStatement(router.name, answers=True)
+        ]
 
 
 async def test_a_change_concerns_the_servers_that_changed_and_no_others() -> None:
@@ -142,12 +144,12 @@ async def test_what_several_routers_say_alike_is_kept_once() -> None:
         await followed.until_heard(2)
         alike, apart = followed.tools("tools/github"), followed.tools("tools/slack")
         await two.also_reports(SLACK)
-        await until(lambda: followed.tools("tools/slack")["b"] == SLACK.tools)
+        await until(lambda: followed.tools("tools/slack")[two.name] == SLACK.tools)
         later = followed.tools("tools/slack")
 
-    assert alike["a"] is alike["b"]
-    assert apart == {"a": SLACK.tools, "b": other.tools}
-    assert later["a"] is later["b"]
+    assert alike[one.name] is alike[two.name]
+    assert apart == {one.name: SLACK.tools, two.name: other.tools}
+    assert later[one.name] is later[two.name]
 
 
 async def test_why_a_router_holds_older_servers_is_known_and_concerns_them_all() -> None:
@@ -181,7 +183,7 @@ async def test_a_silent_router_is_no_longer_believed_and_holds_up_no_other() -> 
             await other.also_reports(SLACK)
             await until(lambda: frozenset(["tools/slack"]) in followed.changes, deadline_s=1.0)
             followed.changes.clear()
-            await until(lambda: followed.answering == {"a": False, "b": True})
+            await until(lambda: followed.answering == {silent.name: False, other.name: True})
 
             await until(lambda: None in followed.changes, deadline_s=1.0)
 
@@ -208,7 +210,7 @@ async def test_a_router_that_comes_back_is_heard_again() -> None:
         await followed.until_heard()
 
         assert followed.says("tools/slack")[0] == Statement(
-            "r2", answers=True, young=True, entry=SLACK
+            router.name, answers=True, young=True, entry=SLACK
         )
 
 
@@ -217,7 +219,7 @@ async def test_a_new_instance_is_young_for_a_while() -> None:
         await followed.until_heard()
         pending = serving("tools/github", "u-1", state=State.PENDING)
         await router.is_replaced("r2", [pending])
-        await until(lambda: followed.says()[0].router == "r2")
+        await until(lambda: followed.says()[0].entry == pending)
         followed.changes.clear()
 
         assert followed.says()[0].young
@@ -249,7 +251,7 @@ async def test_routers_are_found_by_name() -> None:
         async with following(where=where) as followed:
             await followed.until_heard()
 
-            assert followed.answering["r"]
+            assert followed.answering[f"{ports.LOOPBACK}:{router.port}"]
 
 
 async def test_a_name_that_does_not_resolve_takes_no_router_away(

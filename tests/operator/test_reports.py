@@ -189,7 +189,7 @@ async def test_of_three_routers_one_hangs_and_one_lags_and_no_other_server_waits
             await said(cluster, "other", namespace, 10.0, Ready="True Ready")
             told = await said(cluster, "github", namespace, Ready="False Progressing")
             assert condition(told, "Ready")["message"] == (
-                "router r2 does not serve this generation yet"
+                f"router {late.name} does not serve this generation yet"
             )
             await until_counted(cluster, "github", namespace, ready=1, total=3)
 
@@ -228,7 +228,7 @@ async def test_routers_that_differ_for_long_are_told_apart_and_shortly_are_not(
         await two.also_reports(entry(made[1], "a", "b", "c"))
         await said(cluster, "slack", namespace, Ready="True Ready")
         await two.also_reports(entry(made[0], "a"))
-        alone = "agents can call its tools; routers differ: r2 does not offer b"
+        alone = f"agents can call its tools; routers differ: {two.name} does not offer b"
         told = await until_ready_says(cluster, "github", namespace, alone)
         listed = await cluster.get(MCP_SERVER, "slack", namespace)
         written = await status_writes(operator) - writes
