@@ -13,8 +13,8 @@ CODE := contract operator router client image tests benchmarks examples
 # The pure rooms, under a minute; `make test` runs these again among all the others.
 tests_of = $(patsubst %,tests/$(1)/test_%.py,$(2))
 FAST_TESTS := tests/layout tests/contract \
-  $(call tests_of,operator,arbitration conditions consensus fields labelselector manifests \
-    reconcile settings spec viewplan viewspec) \
+  $(call tests_of,operator,arbitration budget conditions consensus differences events fields \
+    labelselector manifests narrator ration reconcile settings spec viewplan viewspec) \
   $(call tests_of,mirror,layout settings) \
   $(call tests_of,router,admission belief beside catalogue completion departed departed_beside \
     dispatch entries eras exposure foreseen headervalues hostnames jsonrpc listing offer \

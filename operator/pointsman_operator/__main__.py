@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import signal
+import socket
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -20,7 +21,9 @@ from pointsman_operator.cluster import Cluster, log_in
 from pointsman_operator.fleet import Fleet
 from pointsman_operator.intake import Intake
 from pointsman_operator.metrics import Metrics
+from pointsman_operator.narrator import Narrator
 from pointsman_operator.pace import Pace
+from pointsman_operator.ration import Ration
 from pointsman_operator.registrar import Registrar
 from pointsman_operator.resync import Resync
 from pointsman_operator.settings import Settings
@@ -34,6 +37,8 @@ _USAGE_ERROR = 2
 _CLOSE_TIMEOUT_S = 1.0
 # What is being written when the end comes is written to its end.
 _DRAIN_S = 10.0
+# Events that still wait then: the status has said it all.
+_TOLD_S = 2.0
 # An API server that is not there yet is waited for, not crashed upon.
 _BEGIN_RETRY_S = 1.0
 
@@ -125,6 +130,14 @@ class _Operator:
             interval_s=chosen.resync_s,
             logger=logger,
         )
+        self._narrator = Narrator(
+            self._cluster,
+            Ration(burst=chosen.event_burst, interval_s=chosen.event_interval_s),
+            self._metrics,
+            instance=socket.gethostname(),
+            clock=_now,
+            logger=logger,
+        )
         self._steward = Steward(
             Means(
                 store=store,
@@ -135,6 +148,7 @@ class _Operator:
                 cluster=self._cluster,
                 fleet=self._fleet,
                 registrar=registrar,
+                narrator=self._narrator,
                 metrics=self._metrics,
             ),
             namespace=chosen.namespace,
@@ -201,6 +215,7 @@ class _Operator:
             asyncio.create_task(self._resync.run()),
             asyncio.create_task(self._fleet.run()),
         ]
+        telling = asyncio.create_task(self._narrator.run())
         try:
             done, _ = await asyncio.wait([*workers, *ears], return_when=asyncio.FIRST_EXCEPTION)
             for task in done:
@@ -210,8 +225,10 @@ class _Operator:
                 ear.cancel()
             self._queue.close()
             await asyncio.wait([*workers, *ears], timeout=_DRAIN_S)
-            for worker in workers:
-                worker.cancel()
+            self._narrator.close()
+            await asyncio.wait([telling], timeout=_TOLD_S)
+            for task in (*workers, telling):
+                task.cancel()
 
 
 def _end_on_signal(running: "asyncio.Future[None]") -> None:

@@ -32,6 +32,7 @@ CREDENTIALS_MAX_AGE_S = 60.0
 # A list that is outrun by compaction this often is not going to end well.
 LIST_ATTEMPTS = 3
 
+_EVENTS = "/apis/events.k8s.io/v1"
 _RESOURCES = f"/apis/{labels.GROUP}/{labels.VERSION}"
 
 
@@ -163,6 +164,10 @@ class Cluster:
         namespace, name = metadata["namespace"], metadata["name"]
         path = f"{_RESOURCES}/namespaces/{namespace}/{plural}/{name}/status"
         return await self._ask("PATCH", path, body, _APPLY)
+
+    async def create_event(self, namespace: str, body: JSON) -> None:
+        """Write an Event."""
+        await self._ask("POST", f"{_EVENTS}/namespaces/{namespace}/events", body, _JSON)
 
     async def _list_all(self, plural: str, read: Read[_Sight]) -> Listing[_Sight]:
         listings = [await self._list(f"{folder}/{plural}", read) for folder in self._folders]

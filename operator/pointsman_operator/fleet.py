@@ -112,7 +112,7 @@ class Fleet:
     def statements(self, server: str) -> Sequence[Statement]:
         """Return what each router says of the server of that identity."""
         return [
-            Statement(*self._standing(router), router.said.servers.get(server))
+            Statement(*self._standing(router), router.said.servers.get(server), router.said.fault)
             for router in self._routers.values()
         ]
 
@@ -127,11 +127,9 @@ class Fleet:
         """Return what a router is called, whether it answers, and whether it only began."""
         now_s, patience = _now_s(), self._patience
         answers = router.heard_s is not None and now_s - router.heard_s < patience.fresh_s
-        return (
-            router.instance or router.address,
-            answers,
-            now_s - router.since_s < patience.young_s,
-        )
+        # By its address people find its pod, and it is the same after a restart.
+        name = router.address.partition("://")[2]
+        return name, answers, now_s - router.since_s < patience.young_s
 
     async def run(self) -> None:
         """Follow every router for ever."""
@@ -244,7 +242,10 @@ class Fleet:
             self._views_changed(news.views)
 
     def _take(self, router: _Router, document: Report | Change) -> News | None:
-        news = router.said.take(document)
+        fault = router.said.fault
+        news = router.said.take(document, [each.said for each in self._routers.values()])
+        if document.fault != fault and document.instance == router.instance:
+            return None
         if document.instance != router.instance:
             # One that was there before us is as old as it says; ours is the only clock to trust.
             router.since_s = _now_s() if self._settled else float("-inf")

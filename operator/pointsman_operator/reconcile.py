@@ -30,6 +30,8 @@ class Situation:
     """What the routers say; None while too few have been heard."""
     counts: Counts | None
     """How many routers serve the resource, once that has settled."""
+    differs: bool
+    """Whether what the routers show has differed for so long that it is no rollout."""
     failure: Finding | None
     """Why the ConfigMap could not be written."""
     namespace: str
@@ -154,6 +156,7 @@ def _judge(situation: Situation) -> tuple[Outcome | None, Manifest | None]:
         failure=situation.failure,
         consensus=situation.consensus,
         counts=situation.counts,
+        differs=situation.differs,
     )
     return accepted, manifest
 

@@ -15,6 +15,7 @@ from pointsman_operator.consensus import Consensus, reach
 from pointsman_operator.fleet import Fleet
 from pointsman_operator.intake import REGISTER, Intake
 from pointsman_operator.metrics import Kind, Metrics, Outcome
+from pointsman_operator.narrator import Narrator
 from pointsman_operator.pace import Pace
 from pointsman_operator.reconcile import Remove, Situation, Write
 from pointsman_operator.registrar import Registrar
@@ -42,6 +43,7 @@ class Means:
     cluster: Cluster
     fleet: Fleet
     registrar: Registrar
+    narrator: Narrator
     metrics: Metrics
 
 
@@ -130,6 +132,7 @@ class Steward:
         await self._write_status(situation.resource, plan.status)
         if situation.resource is None:
             means.pace.forget(key)
+            means.narrator.forget(key)
         changed = plan.write is not None or plan.status is not None
         return Outcome.WRITTEN if changed else Outcome.UNCHANGED
 
@@ -145,6 +148,7 @@ class Steward:
             publishes_living=observed is not None and store.is_living(observed.resource_uid),
             consensus=consensus,
             counts=self._settled(key, resource, consensus),
+            differs=consensus is not None and self._differs(key, consensus),
             failure=None,
             namespace=self._namespace,
             now=self._clock().strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -159,7 +163,7 @@ class Steward:
     def _settled(
         self, key: str, resource: Resource | None, consensus: Consensus | None
     ) -> Counts | None:
-        if consensus is None or resource is None:
+        if consensus is None or resource is None or not consensus.is_counted:
             return None
         if self._means.fleet.is_fixed:
             return consensus.counts
@@ -170,6 +174,16 @@ class Steward:
         if consensus.counts != resource.status.routers:
             queue.wake(key, settled_s)
         return None
+
+    def _differs(self, key: str, consensus: Consensus) -> bool:
+        queue = self._means.queue
+        lasting_s = self._means.pace.differs(key, consensus.difference is not None, queue.now_s())
+        if lasting_s is None:
+            return False
+        if lasting_s > queue.now_s():
+            queue.wake(key, lasting_s)
+            return False
+        return True
 
     def _may_be_made(self, write: Write, situation: Situation) -> bool:
         # A holder that the register does not name could lose the prefix in a restart, and the
@@ -203,6 +217,7 @@ class Steward:
         except apierrors.NotFound:
             return  # It went meanwhile, and the event that says so is on its way.
         means.intake.answered(body)
+        means.narrator.tell(resource, wished, means.queue.now_s())
 
 
 def _told(exc: ApiError) -> str:

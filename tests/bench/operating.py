@@ -12,7 +12,15 @@ import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
 from bench import ports, processes, stack
-from bench.cluster_api import CONFIG_MAP, MCP_SERVER, MCP_VIEW, Body, ClusterApi, Kind
+from bench.cluster_api import (
+    CONFIG_MAP,
+    MCP_SERVER,
+    MCP_VIEW,
+    NEW_EVENT,
+    Body,
+    ClusterApi,
+    Kind,
+)
 from bench.processes import Program
 from bench.waiting import until
 
@@ -166,6 +174,28 @@ async def _said(
         return found if expected.items() <= conditions(found).items() else None
 
     return await until(as_expected, deadline_s, f"{name} says {expected}")
+
+
+async def happened(
+    api: ClusterApi, name: str, namespace: str, *reasons: str, deadline_s: float = 10.0
+) -> list[Body]:
+    """The Events about a resource, in the order of their times, once they have these reasons."""
+
+    async def as_expected() -> list[Body] | None:
+        found = await events(api, name, namespace)
+        return found if [one["reason"] for one in found] == list(reasons) else None
+
+    return await until(as_expected, deadline_s, f"{name} has Events {reasons}")
+
+
+async def events(api: ClusterApi, name: str, namespace: str) -> list[Body]:
+    """Every Event about a resource, in the order of their times."""
+    found = [
+        one
+        for one in await api.list(NEW_EVENT, namespace)
+        if (one["regarding"]["kind"], one["regarding"]["name"]) == ("McpServer", name)
+    ]
+    return sorted(found, key=lambda one: str(one["eventTime"]))
 
 
 async def published(api: ClusterApi, release: str) -> dict[str, dict[str, Any]]:

@@ -18,6 +18,7 @@ RESOURCES: list[dict[str, Any]] = [
         "resources": ["mcpservers/status", "mcpviews/status"],
         "verbs": ["patch"],
     },
+    {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create"]},
 ]
 CONFIG_MAPS: list[dict[str, Any]] = [
     {

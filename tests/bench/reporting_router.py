@@ -67,6 +67,11 @@ class ReportingRouter:
         return f"http://{ports.LOOPBACK}:{self.port}"
 
     @property
+    def name(self) -> str:
+        """What the operator calls it."""
+        return f"{ports.LOOPBACK}:{self.port}"
+
+    @property
     def report(self) -> Report:
         """What it reports now."""
         return self._versions[-1]
@@ -80,6 +85,10 @@ class ReportingRouter:
         """Report this server in place of what was said of it, and the others as before."""
         others = [one for one in self.report.servers if one.id != server.id]
         await self.reports(*others, server)
+
+    async def is_at_fault(self, fault: str | None) -> None:
+        """Say from now on why the servers are older than the directory's."""
+        await self._become(self.report.model_copy(update={"fault": fault}))
 
     async def reports_views(self, *views: ViewReport) -> None:
         """Report exactly these views from now on, and the servers as before."""

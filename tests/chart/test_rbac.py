@@ -12,7 +12,7 @@ def _resources(namespace: str) -> set[Right]:
         Right(namespace, "pointsman.dev", resource, verb)
         for kind in ("mcpservers", "mcpviews")
         for resource, verb in ((kind, "list"), (kind, "watch"), (f"{kind}/status", "patch"))
-    }
+    } | {Right(namespace, "events.k8s.io", "events", "create")}
 
 
 PUBLISHING = {

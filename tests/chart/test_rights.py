@@ -30,7 +30,11 @@ from pointsman_contract import labels
 
 pytestmark = pytest.mark.usefixtures("crd")
 
-GROUPS = {"mcpservers": "pointsman.dev", "mcpviews": "pointsman.dev", "configmaps": ""}
+GROUPS = {
+    **dict.fromkeys(["mcpservers", "mcpviews"], "pointsman.dev"),
+    "configmaps": "",
+    "events": "events.k8s.io",
+}
 OPERATOR, ROUTER = "pointsman-operator", "pointsman-router"
 
 

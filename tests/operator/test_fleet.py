@@ -11,7 +11,7 @@ import pytest
 from bench import ports
 from bench.reporting_router import ReportingRouter, reporting, serving, serving_view
 from bench.waiting import until
-from pointsman_contract.report import State
+from pointsman_contract.report import ExposedTool, State
 from pointsman_operator import fleet
 from pointsman_operator.consensus import Statement
 from pointsman_operator.fleet import ByName, Fleet, Patience, Whereabouts
@@ -47,6 +47,9 @@ class Followed:
     def says(self, server: str = "tools/github") -> Sequence[Statement]:
         return self.fleet.statements(server)
 
+    def tools(self, server: str) -> dict[str, Sequence[ExposedTool]]:
+        return {one.router: one.entry.tools for one in self.says(server) if one.entry}
+
     @property
     def answering(self) -> dict[str, bool]:
         return {one.router: one.answers for one in self.says()}
@@ -81,8 +84,8 @@ async def test_what_a_router_reports_is_known() -> None:
     async with reporting("r", GITHUB) as router, following(router) as followed:
         await followed.until_heard()
 
-        assert followed.says() == [Statement("r", answers=True, entry=GITHUB)]
-        assert followed.says("tools/other") == [Statement("r", answers=True)]
+        assert followed.says() == [Statement(router.name, answers=True, entry=GITHUB)]
+        assert followed.says("tools/other") == [Statement(router.name, answers=True)]
         assert followed.fleet.is_settled
 
 
@@ -97,11 +100,13 @@ async def test_what_a_router_reports_of_views_is_known_and_concerns_no_server() 
         await router.reports_views()
         await until(lambda: len(followed.view_changes) == 2)
 
-        assert known == [ViewStatement("r", answers=True, entry=view)]
+        assert known == [ViewStatement(router.name, answers=True, entry=view)]
         assert followed.view_changes == [{"tools/github"}, {"tools/github"}]
         assert followed.changes == []
-        assert followed.says() == [Statement("r", answers=True, entry=GITHUB)]
-        assert followed.fleet.view_statements("tools/github") == [ViewStatement("r", answers=True)]
+        assert followed.says() == [Statement(router.name, answers=True, entry=GITHUB)]
+        assert followed.fleet.view_statements("tools/github") == [
+            ViewStatement(router.name, answers=True)
+        ]
 
 
 async def test_a_change_concerns_the_servers_that_changed_and_no_others() -> None:
@@ -129,6 +134,35 @@ async def test_a_server_that_a_router_no_longer_knows_is_forgotten() -> None:
         assert followed.says()[0].entry is None
 
 
+async def test_what_several_routers_say_alike_is_kept_once() -> None:
+    other = serving("tools/slack", "u-2", "post", "edit")
+    async with (
+        reporting("a", GITHUB, SLACK) as one,
+        reporting("b", GITHUB, other) as two,
+        following(one, two) as followed,
+    ):
+        await followed.until_heard(2)
+        alike, apart = followed.tools("tools/github"), followed.tools("tools/slack")
+        await two.also_reports(SLACK)
+        await until(lambda: followed.tools("tools/slack")[two.name] == SLACK.tools)
+        later = followed.tools("tools/slack")
+
+    assert alike[one.name] is alike[two.name]
+    assert apart == {one.name: SLACK.tools, two.name: other.tools}
+    assert later[one.name] is later[two.name]
+
+
+async def test_why_a_router_holds_older_servers_is_known_and_concerns_them_all() -> None:
+    async with reporting("r", GITHUB) as router, following(router) as followed:
+        await followed.until_heard()
+        followed.changes.clear()
+        await router.is_at_fault("the directory is empty")
+        await until(lambda: followed.changes)
+
+        assert followed.says()[0].fault == "the directory is empty"
+        assert followed.changes == [None]
+
+
 async def test_a_router_without_news_is_believed_as_long_as_it_answers() -> None:
     async with reporting("r", GITHUB) as router, following(router) as followed:
         await followed.until_heard()
@@ -149,7 +183,7 @@ async def test_a_silent_router_is_no_longer_believed_and_holds_up_no_other() -> 
             await other.also_reports(SLACK)
             await until(lambda: frozenset(["tools/slack"]) in followed.changes, deadline_s=1.0)
             followed.changes.clear()
-            await until(lambda: followed.answering == {"a": False, "b": True})
+            await until(lambda: followed.answering == {silent.name: False, other.name: True})
 
             await until(lambda: None in followed.changes, deadline_s=1.0)
 
@@ -176,7 +210,7 @@ async def test_a_router_that_comes_back_is_heard_again() -> None:
         await followed.until_heard()
 
         assert followed.says("tools/slack")[0] == Statement(
-            "r2", answers=True, young=True, entry=SLACK
+            router.name, answers=True, young=True, entry=SLACK
         )
 
 
@@ -185,7 +219,7 @@ async def test_a_new_instance_is_young_for_a_while() -> None:
         await followed.until_heard()
         pending = serving("tools/github", "u-1", state=State.PENDING)
         await router.is_replaced("r2", [pending])
-        await until(lambda: followed.says()[0].router == "r2")
+        await until(lambda: followed.says()[0].entry == pending)
         followed.changes.clear()
 
         assert followed.says()[0].young
@@ -217,7 +251,7 @@ async def test_routers_are_found_by_name() -> None:
         async with following(where=where) as followed:
             await followed.until_heard()
 
-            assert followed.answering["r"]
+            assert followed.answering[f"{ports.LOOPBACK}:{router.port}"]
 
 
 async def test_a_name_that_does_not_resolve_takes_no_router_away(

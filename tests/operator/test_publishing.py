@@ -13,6 +13,7 @@ from bench.operating import (
     OURS,
     condition,
     conditions,
+    happened,
     operating,
     published,
     publishes,
@@ -205,6 +206,7 @@ async def test_what_is_somebody_elses_is_left_as_it_is(
     ) as one:
         await cluster.create(MCP_SERVER, server("github", namespace))
         told = await said(cluster, "github", namespace, Accepted="False NameConflict")
+        await happened(cluster, "github", namespace, "NotReady")
         mark = control_plane.audit.mark()
         resyncs = await one.metric("pointsman_operator_last_resync_timestamp_seconds")
 
@@ -288,5 +290,5 @@ async def test_its_role_is_all_that_it_needs(
     assert asked
     assert [one for one in asked if one.status in (401, 403)] == []
     assert {one.resource for one in asked if one.resource} == {
-        *("configmaps", "mcpservers", "mcpviews"),
+        *("configmaps", "events", "mcpservers", "mcpviews"),
     }

@@ -59,6 +59,7 @@ def situation(one: Resource | None, observed: ConfigMap | None = None, **changes
         consensus=reach(one.identity, []) if one is not None else None,
         counts=None,
         failure=None,
+        differs=False,
         namespace=RELEASE,
         now=NOW,
     )
