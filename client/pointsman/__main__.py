@@ -12,12 +12,25 @@ from typing import TypeVar
 
 import click
 
-from pointsman import agent, calling, envelope, folder, listing, local, notices
+from pointsman import (
+    agent,
+    approvable,
+    approval,
+    approving,
+    calling,
+    envelope,
+    folder,
+    listing,
+    local,
+    notices,
+    reports,
+)
 from pointsman.agent import Agent
 from pointsman.child import NotStarted
 from pointsman.judgement import File, judge
 from pointsman.ports import NoFreePort
 from pointsman.screen import Screen, printable
+from pointsman_contract.meta import Policy
 
 T = TypeVar("T")
 
@@ -149,6 +162,50 @@ def check(files: tuple[Path, ...], as_json: bool) -> None:
         raise _failed(f"no resource is in {', '.join(str(path) for path in files)}")
     if any(verdict.is_wrong for verdict in judgement.verdicts):
         sys.exit(1)
+
+
+@main.command("approve", short_help="Approve the definitions of a server's tools.")
+@click.argument("server")
+@click.argument("tools", nargs=-1, metavar="[TOOL…]")
+@click.option(
+    "--status",
+    "status_url",
+    metavar="URL",
+    help=f"Where a router's admin port is.  [default: {approving.DEFAULT_URL}]",
+)
+@click.option(
+    "--policy",
+    type=click.Choice(["Enforce", "Warn"]),
+    help="What becomes of every other definition from now on.",
+)
+@click.option(
+    "--prune", is_flag=True, help="Take out what is approved and not there any more; needs -."
+)
+def approve(
+    server: str, tools: tuple[str, ...], status_url: str | None, policy: str | None, prune: bool
+) -> None:
+    """Print the patch that approves the definitions of the tools of SERVER as they are now.
+
+    SERVER is NAMESPACE/NAME, as a router's report knows it, or - for a resource that is piped in:
+    `kubectl get mcpserver NAME --namespace NAMESPACE --output json`. Without a TOOL, which goes by
+    the upstream's own name, it is every one that is served or waits for approval.
+
+    \b
+    pointsman approve tools/github |
+      kubectl patch mcpserver github --namespace tools --type merge --patch-file /dev/stdin
+    """
+    try:
+        found = asyncio.run(approving.find(server, status_url))
+        wished = Policy(policy) if policy else None
+        decided = approval.decide(found, tools, policy=wished, prunes=prune)
+    except agent.InvalidAddress as exc:
+        raise click.UsageError(str(exc)) from None
+    except (approvable.NothingTold, approval.NotApproved, reports.NotReported) as exc:
+        raise _failed(str(exc)) from None
+    screen = Screen(sys.stderr)
+    for line in approval.told(decided):
+        screen.line(line)
+    click.echo(decided.patch, nl=False)
 
 
 def _files(path: Path) -> Iterable[File]:

@@ -107,7 +107,7 @@ class Agent:
         except aiohttp.ClientSSLError as exc:
             raise envelope.NoAnswer("it does not speak TLS: is it http:// instead?") from exc
         except aiohttp.ClientConnectorError as exc:
-            raise NotReached(f"nothing answers ({_cause(exc)})") from exc
+            raise NotReached(f"nothing answers ({cause(exc)})") from exc
         except TimeoutError as exc:
             raise NotReached("no answer in time") from exc
         except (aiohttp.ClientError, ValueError) as exc:
@@ -123,6 +123,7 @@ async def _whole(response: aiohttp.ClientResponse) -> bytes:
     return bytes(body)
 
 
-def _cause(error: aiohttp.ClientConnectorError) -> str:
+def cause(error: aiohttp.ClientConnectorError) -> str:
+    """Say why nothing could be reached, in the words of the operating system."""
     number = error.os_error.errno
     return os.strerror(number).lower() if number and number > 0 else "no such host"

@@ -29,6 +29,7 @@ CLIENT_MAY_USE = {
     "pointsman_operator.manifests",
     "pointsman_operator.spec",
     "pointsman_operator.specerror",
+    "pointsman_operator.toolspec",
     "pointsman_mirror.disk",
     "pointsman_mirror.layout",
 }
