@@ -5,16 +5,16 @@ import sys
 from pointsman import approvable, reports
 from pointsman.approvable import Approvable
 
-DEFAULT_URL = "http://127.0.0.1:9090"
 PIPED_IN = "-"
 
 
-async def find(server: str, url: str | None) -> Approvable:
+async def find(server: str, url: str | None, usual_url: str) -> Approvable:
     """Return what could be approved of `server`; raises NothingTold, NotReported, InvalidAddress.
 
-    `url` is a router's admin port; None asks the default one, or nobody but the resource.
+    A router is asked at `url`, its admin port, else at the usual one; for a resource that is piped
+    in only where `url` is given.
     """
     if server != PIPED_IN:
-        return approvable.reported(await reports.once(url or DEFAULT_URL), server)
+        return approvable.reported(await reports.once(url or usual_url), server)
     resource = approvable.stated(sys.stdin.buffer.read())
     return approvable.both(resource, await reports.once(url)) if url else resource

@@ -75,6 +75,14 @@ def test_what_a_router_serves_is_approved_as_agents_read_it(
     assert "kubectl patch mcpserver fixture --namespace tools --type merge" in result.stderr
 
 
+def test_the_address_of_the_router_is_taken_from_the_environment(
+    admin: str, digests: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POINTSMAN_ADMIN_URL", admin)
+
+    assert approved(run("approve", FIXTURE, "add")) == {"approved": {"add": digests["add"]}}
+
+
 def test_named_tools_and_a_policy_are_all_that_a_patch_holds(
     admin: str, digests: dict[str, str]
 ) -> None:
