@@ -22,7 +22,6 @@ from pointsman import (
     listing,
     local,
     notices,
-    reports,
     shell,
 )
 from pointsman.agent import Agent
@@ -38,6 +37,11 @@ DEFAULT_URL = f"http://127.0.0.1:8080{agent.MCP_PATH}"
 URL_VARIABLE = "POINTSMAN_URL"
 DEFAULT_ADMIN_URL = "http://127.0.0.1:9090"
 ADMIN_URL_VARIABLE = "POINTSMAN_ADMIN_URL"
+
+_ADMIN_HINT = (
+    "name a router's admin port, which `pointsman local` prints, or bring a pod's here with"
+    " `kubectl -n NAMESPACE port-forward deployment/pointsman-router 9090`"
+)
 
 _NAMES = click.option(
     "--names",
@@ -190,14 +194,19 @@ def approve(
     pointsman approve tools/github |
       kubectl patch mcpserver github --namespace tools --type merge --patch-file /dev/stdin
     """
-    usual_url = os.environ.get(ADMIN_URL_VARIABLE) or DEFAULT_ADMIN_URL
+    asked = url or os.environ.get(ADMIN_URL_VARIABLE) or DEFAULT_ADMIN_URL
+    found_by = approving.of_resource(url) if server == "-" else approving.of_router(server, asked)
     try:
-        found = asyncio.run(approving.find(server, url, usual_url))
+        found = asyncio.run(found_by)
         wished = Policy(policy) if policy else None
         decided = approval.decide(found, tools, policy=wished, prunes=prune)
     except agent.InvalidAddress as exc:
         raise click.UsageError(str(exc)) from None
-    except (approvable.NothingTold, approval.NotApproved, reports.NotReported) as exc:
+    except agent.NotReached as exc:
+        raise _failed(f"{asked}: {exc}; {_ADMIN_HINT}") from None
+    except envelope.NoAnswer as exc:
+        raise _failed(f"{asked}: {exc}") from None
+    except (approvable.NothingTold, approval.NotApproved) as exc:
         raise _failed(str(exc)) from None
     for line in approval.told(decided):
         Screen(sys.stderr).line(line)

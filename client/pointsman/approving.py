@@ -5,16 +5,19 @@ import sys
 from pointsman import approvable, reports
 from pointsman.approvable import Approvable
 
-PIPED_IN = "-"
 
+async def of_router(server: str, url: str) -> Approvable:
+    """Return what the router whose admin port is at `url` knows of `server`.
 
-async def find(server: str, url: str | None, usual_url: str) -> Approvable:
-    """Return what could be approved of `server`; raises NothingTold, NotReported, InvalidAddress.
-
-    A router is asked at `url`, its admin port, else at the usual one; for a resource that is piped
-    in only where `url` is given.
+    Raises NothingTold, and what `reports.once` raises.
     """
-    if server != PIPED_IN:
-        return approvable.reported(await reports.once(url or usual_url), server)
+    return approvable.reported(await reports.once(url), server)
+
+
+async def of_resource(url: str | None) -> Approvable:
+    """Return what the resource that is piped in says, or a router of it where `url` is given.
+
+    Raises as `of_router` does.
+    """
     resource = approvable.stated(sys.stdin.buffer.read())
     return approvable.both(resource, await reports.once(url)) if url else resource

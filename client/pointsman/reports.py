@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import aiohttp
 
-from pointsman import agent
+from pointsman import agent, envelope
 from pointsman_contract import report
 from pointsman_contract.report import Report
 
@@ -19,35 +19,31 @@ RETRY_S = 0.5
 # A router that does not wait for news answers at once; a large report takes its time on the way.
 ONCE_TIMEOUT_S = 30.0
 
-_HINT = "is a router's admin port there? `kubectl port-forward` brings one here"
-
-
-class NotReported(Exception):
-    """What is at the address reports nothing; the message names it, and what it does instead."""
-
 
 async def once(url: str) -> Report:
-    """Return the report of the router at `url` as it is now; raises NotReported, InvalidAddress."""
-    asked = f"{_address(url)}/status"
-    timeout = aiohttp.ClientTimeout(total=ONCE_TIMEOUT_S)
-    try:
+    """Return the report of the router whose admin port `url` names, with or without a path.
+
+    Raises InvalidAddress, NotReached, NoAnswer.
+    """
+    parts = urlsplit(agent.address(url))
+    timeout = aiohttp.ClientTimeout(total=ONCE_TIMEOUT_S, sock_connect=agent.CONNECT_TIMEOUT_S)
+    with agent.told():
         async with (
             aiohttp.ClientSession(timeout=timeout) as session,
-            session.get(asked, allow_redirects=False) as response,
+            session.get(
+                f"{parts.scheme}://{parts.netloc}/status", allow_redirects=False
+            ) as response,
         ):
-            status, body = response.status, await response.read()
-        if status == HTTPStatus.OK:
+            body = await agent.whole(response)
+    try:
+        if response.status == HTTPStatus.OK:
             return _newest(None, body)
-        problem = f"HTTP {status}, but no report"
-    except aiohttp.ClientConnectorError as exc:
-        problem = f"nothing answers ({agent.cause(exc)})"
-    except TimeoutError:
-        problem = "no answer in time"
-    except aiohttp.ClientError:
-        problem = "the connection broke, or what answers is no HTTP server"
     except ValueError:
-        problem = "what it answers is no report"
-    raise NotReported(f"{url}: {problem}; {_HINT}")
+        pass
+    raise envelope.NoAnswer(
+        f"HTTP {response.status}, {response.content_type}, but no report: is this a router's admin"
+        " port?"
+    )
 
 
 async def follow(session: aiohttp.ClientSession, admin_url: str) -> AsyncIterator[Report]:
@@ -79,14 +75,3 @@ def _newest(known: Report | None, body: bytes) -> Report:
     if known is None:
         raise ValueError("a change of a report that is not known")
     return report.apply(known, answer)
-
-
-def _address(url: str) -> str:
-    try:
-        parts = urlsplit(url)
-        is_one = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        is_one = False
-    if not is_one:
-        raise agent.InvalidAddress(f"{url!r} must look like http://127.0.0.1:9090")
-    return url.rstrip("/").removesuffix("/status")

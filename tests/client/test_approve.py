@@ -157,8 +157,9 @@ def test_where_no_router_listens_the_address_and_a_way_out_are_named() -> None:
     assert result.exit_code == 1
     assert result.stdout == ""
     assert result.stderr == (
-        f"Error: http://127.0.0.1:{port}: nothing answers (connection refused); is a router's admin"
-        " port there? `kubectl port-forward` brings one here\n"
+        f"Error: http://127.0.0.1:{port}: nothing answers (connection refused); name a router's"
+        " admin port, which `pointsman local` prints, or bring a pod's here with `kubectl -n"
+        " NAMESPACE port-forward deployment/pointsman-router 9090`\n"
     )
 
 
@@ -166,7 +167,9 @@ def test_the_port_of_the_agents_is_told_from_that_of_the_report(router: tuple[st
     result = run("approve", FIXTURE, "--status", router[0].removesuffix("/mcp"))
 
     assert result.exit_code == 1
-    assert "HTTP 404, but no report; is a router's admin port there?" in result.stderr
+    assert (
+        "HTTP 404, application/json, but no report: is this a router's admin port?" in result.stderr
+    )
 
 
 @pytest.mark.parametrize(
@@ -185,7 +188,7 @@ async def test_what_is_no_report_is_told_in_a_sentence(answer: bytes) -> None:
 
     assert result.exit_code == 1
     assert result.stdout == ""
-    assert "what it answers is no report" in result.stderr
+    assert "but no report: is this a router's admin port?" in result.stderr
 
 
 @pytest.mark.parametrize(
