@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from pointsman.judgement import File
 from pointsman.verdicts import Complaint, Outcome, Verdict
-from pointsman_contract.meta import Exposed
+from pointsman_contract.meta import EVERY_TOOL, Definitions, Exposed, Policy
 from pointsman_contract.view import ViewMeta
+from pointsman_operator.spec import Server
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,7 @@ def _acceptance(found: Verdict) -> str:
         notes.append("suspended")
     if Exposed.TOOLS in server.expose and not server.allowed_tools:
         notes.append("no tool allowed: list some in spec.allowedTools")
+    notes += [*_on_definitions(server.definitions), *_on_overrides(server)]
     return f"{Outcome.ACCEPTED} ({'; '.join(notes)})"
 
 
@@ -117,3 +119,24 @@ def _of_view(view: ViewMeta, missing: tuple[str, ...]) -> Iterator[str]:
         yield "none of these files' servers is taken: see spec.servers"
     if not view.tools:
         yield 'no tool named: list some in spec.tools, or ["*"]'
+
+
+def _on_definitions(definitions: Definitions) -> Iterator[str]:
+    count = len(definitions.approved)
+    match definitions.policy:
+        case Policy.OFF:
+            if count:
+                yield "no approval matters: spec.definitions.policy is Off"
+        case Policy.WARN:
+            yield f"{count} approved, a warning for the others"
+        case Policy.ENFORCE:
+            yield f"{count} approved, no other is served"
+
+
+def _on_overrides(server: Server) -> Iterator[str]:
+    if server.allowed_tools in ((), (EVERY_TOOL,)):
+        return
+    worded = {override.name for override in server.overrides if not override.hide}
+    if lost := sorted(worded - {*server.allowed_tools}):
+        more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+        yield f"spec.tools words {lost[0]}{more}, which spec.allowedTools does not allow"

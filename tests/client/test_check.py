@@ -11,6 +11,7 @@ HEAD = "apiVersion: pointsman.dev/v1alpha1\nkind: McpServer\n"
 NAMED = f"{HEAD}metadata:\n  name: x\n"
 WITH_URL = f"{NAMED}spec:\n  url: http://127.0.0.1/mcp\n"
 IN_TOOLS = f"{HEAD}metadata:\n  name: x\n  namespace: tools\n"
+DIGEST = f"sha256:{'0' * 64}"
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "quickstart"
 
@@ -301,6 +302,31 @@ def test_a_mistake_is_named_with_its_line_and_what_to_write_instead(
         ),
         pytest.param("  allowedTools: [a]\n  prefix: mine\n", "prefix mine", id="a prefix given"),
         pytest.param("  allowedTools: [a]\nstatus: {a: b}\n", "prefix x", id="with its status"),
+        pytest.param(
+            f'  allowedTools: ["*"]\n  definitions: {{approved: {{a: {DIGEST}}}}}\n',
+            "prefix x; no approval matters: spec.definitions.policy is Off",
+            id="an approval without a policy",
+        ),
+        pytest.param(
+            '  allowedTools: ["*"]\n  definitions: {policy: Enforce}\n',
+            "prefix x; 0 approved, no other is served",
+            id="nothing approved",
+        ),
+        pytest.param(
+            f'  allowedTools: ["*"]\n  definitions: {{policy: Warn, approved: {{a: {DIGEST}}}}}\n',
+            "prefix x; 1 approved, a warning for the others",
+            id="a warning for all but one",
+        ),
+        pytest.param(
+            "  allowedTools: [a]\n  tools: [{name: b, title: B}, {name: c, hide: true}]\n",
+            "prefix x; spec.tools words b, which spec.allowedTools does not allow",
+            id="words on a tool that is not allowed",
+        ),
+        pytest.param(
+            '  allowedTools: ["*"]\n  tools: [{name: b, title: B}]\n',
+            "prefix x",
+            id="words on one of all tools",
+        ),
     ],
 )
 def test_a_good_resource_is_accepted_with_what_one_should_know(
@@ -313,6 +339,28 @@ def test_a_good_resource_is_accepted_with_what_one_should_know(
 
     assert result.exit_code == 0
     assert result.output == f"{file}:1: x: Accepted ({said})\n"
+
+
+def test_a_service_of_a_stated_namespace_is_accepted(tmp_path: Path) -> None:
+    file = tmp_path / "server.yaml"
+    file.write_text(f"{IN_TOOLS}spec:\n  service: {{name: a, port: 80}}\n  allowedTools: [a]\n")
+
+    result = run("check", file)
+
+    assert result.exit_code == 0
+    assert result.output == f"{file}:1: tools/x: Accepted (prefix x)\n"
+
+
+def test_what_makes_a_document_too_large_is_named_with_its_line(tmp_path: Path) -> None:
+    file = tmp_path / "server.yaml"
+    texts = "".join(f"  - {{name: t{n}, description: {'x' * 4096}}}\n" for n in range(64))
+    file.write_text(f"{WITH_URL}  allowedTools: [a]\n  tools:\n{texts}")
+
+    result = run("check", file)
+
+    assert result.exit_code == 1
+    assert result.output.startswith(f"{file}:8: x: TooLarge: spec.tools makes the published")
+    assert "shorten the descriptions there, or override fewer tools" in result.output
 
 
 def test_one_bad_resource_does_not_cost_the_others(tmp_path: Path) -> None:

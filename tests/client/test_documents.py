@@ -73,6 +73,10 @@ def test_anchors_and_merged_keys_are_unfolded_as_kubectl_unfolds_them() -> None:
             "a: 1\nb: \x01", 2, "a character that YAML does not", id="a control character"
         ),
         pytest.param('a: "\\ud800"', 1, "half of a surrogate pair", id="half a surrogate pair"),
+        pytest.param("a: 1\non: 2", 2, "the key on is no string", id="a word for true as key"),
+        pytest.param("1e3: 2", 1, "the key 1e3 is no string", id="a number as key, spelled oddly"),
+        pytest.param("null: 2", 1, "the key null is no string", id="null as key"),
+        pytest.param(".inf: 2", 1, "the key .inf is no string", id="infinity as key"),
         pytest.param("a: b\n<<: c\n", 2, "<< takes one mapping", id="a merge of no mapping"),
     ],
 )
@@ -125,6 +129,13 @@ def test_how_a_bare_word_was_spelled_is_remembered() -> None:
     (document,) = documents.read(b'a: [on, "on", plain, 1e3]\n')
 
     assert document.words == {("a", 0): "on", ("a", 3): "1e3"}
+
+
+@pytest.mark.parametrize("key", ['"on"', "'1e3'", "1", "true", "1.5", "-2", "plain", "2026-01-01"])
+def test_a_key_that_nobody_reads_otherwise_is_taken(key: str) -> None:
+    (document,) = documents.read(f"{key}: x\n".encode())
+
+    assert document.value == {key.strip("\"'"): "x"}
 
 
 def _by_kubectl(text: str) -> dict[str, object]:

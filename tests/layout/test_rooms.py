@@ -32,6 +32,7 @@ CLIENT_MAY_USE = {
     "pointsman_operator.viewmanifests",
     "pointsman_operator.viewplan",
     "pointsman_operator.viewspec",
+    "pointsman_operator.toolspec",
     "pointsman_mirror.disk",
     "pointsman_mirror.layout",
 }
