@@ -142,6 +142,4 @@ def viewed(made: Catalogue, form: Form = Form.DOTTED, view: str = "tools/support
 
 def reached(made: Catalogue, view: str = "tools/support") -> dict[str, tuple[str, str]]:
     """Where the names lead that can be called in a view."""
-    return {
-        name: (route.server, route.tool) for name, route in made.views[view].routes.items()
-    }
+    return {name: (route.server, route.tool) for name, route in made.views[view].routes.items()}

@@ -30,9 +30,7 @@ def lay(directory: Path, folder: str, content: bytes | None = None, **members: A
     return path
 
 
-def lay_view(
-    directory: Path, folder: str, content: bytes | None = None, **members: Any
-) -> Path:
+def lay_view(directory: Path, folder: str, content: bytes | None = None, **members: Any) -> Path:
     """Write one view's file by hand, as `lay` does a server's."""
     path = directory / folder / "view.json"
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -139,9 +139,7 @@ def test_a_bare_name_is_safe_and_as_short_and_that_of_no_other_prefix(
 
 
 @given(st.lists(TOOLS, max_size=30, unique=True), LENGTHS)
-def test_a_bare_name_that_two_tools_share_ends_in_a_hash(
-    tools: list[str], max_length: int
-) -> None:
+def test_a_bare_name_that_two_tools_share_ends_in_a_hash(tools: list[str], max_length: int) -> None:
     holders: dict[str, set[str]] = defaultdict(set)
     for tool in tools:
         holders[names.bare(tool, max_length=max_length)].add(tool)

@@ -185,7 +185,9 @@ VIEW = Reading({}, None, loaded=True, views={"v": ViewEntry("v", V)})
             {"v": None},
             id="never-good",
         ),
-        pytest.param(A_AND_B, Folders({"a": GoodView(V)}, complete=True), {"a": V}, id="a-view-now"),
+        pytest.param(
+            A_AND_B, Folders({"a": GoodView(V)}, complete=True), {"a": V}, id="a-view-now"
+        ),
     ],
 )
 def test_each_absence_of_a_view_means_what_it_means_of_a_server(

@@ -292,7 +292,9 @@ async def test_a_view_that_changes_is_a_new_reading_and_its_fault_is_logged_as_a
     second = await source.next()
 
     good = first.views["support"]
-    assert second.views == {"support": ViewEntry("support", good.view, second.views["support"].fault)}
+    assert second.views == {
+        "support": ViewEntry("support", good.view, second.views["support"].fault)
+    }
     assert caplog.messages == ["a view's file is not in force"]
     assert (caplog.records[0].levelno, vars(caplog.records[0])["view"]) == (
         logging.WARNING,
