@@ -17,9 +17,9 @@ FAST_TESTS := tests/layout tests/contract \
     labelselector manifests narrator ration reconcile settings spec viewplan viewspec) \
   $(call tests_of,mirror,layout settings) \
   $(call tests_of,router,admission belief beside catalogue completion departed departed_beside \
-    dispatch entries eras exposure foreseen headervalues hostnames jsonrpc listing offer \
+    dispatch endpoints entries eras exposure foreseen headervalues hostnames jsonrpc listing offer \
     paramheaders prompts reading registry reporting resources respond toolcheck translation \
-    upstream_wording uritemplate usualcall) \
+    upstream_wording uritemplate usualcall views) \
   $(call tests_of,chart,kubernetes_schema notes pods rbac rendering services settings values) \
   $(call tests_of,image,containerfile layers selection) $(call tests_of,cluster,kind) \
   $(call tests_of,client,approval check envelope folder judgement news notices sample screen)

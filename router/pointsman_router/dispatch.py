@@ -128,16 +128,13 @@ def decide(
         case "tools/list":
             return list_tools(catalogue, view, request.params, page_size)
         case "initialize" if not modern:
-            agreed = legacy.agreed(request.params)
-            if isinstance(agreed, Refusal):
-                return agreed
-            return Welcome(agreed, tools_alone=view.view is not None)
+            return _welcome(view, request.params)
         case "ping" if not modern:
             return Empty()
         case "logging/setLevel" if not modern:
             return _set_level(request.params)
         case "server/discover" if modern:
-            return Discovered(tools_alone=view.view is not None)
+            return Discovered(view.tools_alone)
         case "subscriptions/listen" if modern:
             return _listen(view, request.params)
         case "prompts/get":
@@ -150,6 +147,11 @@ def decide(
             return _list_beside(catalogue, view, request, page_size)
         case method:
             return refusals.method_not_found(revision, method)
+
+
+def _welcome(view: View, params: Mapping[str, bytes]) -> Welcome | Refusal:
+    agreed = legacy.agreed(params)
+    return agreed if isinstance(agreed, Refusal) else Welcome(agreed, view.tools_alone)
 
 
 def _set_level(params: Mapping[str, bytes]) -> Empty | Refusal:
@@ -221,9 +223,7 @@ def _list_beside(
             catalogue, request.method, view.beside, cursor, page_size
         )
     else:
-        listed = dispatch_beside.list_prompts(
-            catalogue, view.form, view.beside, cursor, page_size
-        )
+        listed = dispatch_beside.list_prompts(catalogue, view.form, view.beside, cursor, page_size)
     if isinstance(listed, Refusal):
         return listed
     return replace(listed, revision=endpoints.revision(catalogue, view))
@@ -244,7 +244,7 @@ def _listen(view: View, params: Mapping[str, bytes]) -> Listen | Refusal:
         return refusals.invalid_params(
             "params.notifications must be an object with unique members."
         )
-    return Listen(tuple(of for of in wanted if of is Exposed.TOOLS or view.view is None))
+    return Listen(tuple(of for of in wanted if of is Exposed.TOOLS or not view.tools_alone))
 
 
 def _echo(arguments: bytes) -> Echoed | Refusal:

@@ -32,9 +32,14 @@ class View:
         return self.server is None and self.view is None
 
     @property
+    def tools_alone(self) -> bool:
+        """Whether it shows nothing beside tools, whatever its servers have."""
+        return self.view is not None
+
+    @property
     def beside(self) -> str | None:
         """Whose prompts and resources it shows; None for everybody's."""
-        return self.server if self.view is None else NOBODY
+        return NOBODY if self.tools_alone else self.server
 
 
 def is_there(catalogue: Catalogue, view: View) -> bool:

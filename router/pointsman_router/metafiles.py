@@ -168,7 +168,9 @@ class MetaFiles:
         try:
             status = os.stat(document, dir_fd=folder, follow_symlinks=False)
             if stat.S_ISLNK(status.st_mode):
-                return bad(f"{document} is a link, which is not followed: put the file itself there")
+                return bad(
+                    f"{document} is a link, which is not followed: put the file itself there"
+                )
             if not stat.S_ISREG(status.st_mode):
                 return bad(f"{document} is no regular file")
             known = self._known.get((name, document))

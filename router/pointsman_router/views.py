@@ -109,7 +109,7 @@ def _made(
 ) -> Table:
     meta = named.meta
     if meta is None or named.skip:
-        return Table(named, of, {form: () for form in _FORMS}, {}, digest.revision(()))
+        return Table(named, of, dict.fromkeys(_FORMS, ()), {}, digest.revision(()))
     tools = [tool for exposure in of for tool in _matching(exposure, meta.tools)]
     led = {name: routes[name] for tool in tools for name in tool.called if name in routes}
     if meta.names is NameForm.BARE:
@@ -185,9 +185,7 @@ def _revised(tool: _Tool) -> digest.Line:
     return digest.Line(listed, tool.route.server, tool.route.tool, tool.candidate.exposed.digest)
 
 
-def _remembering(
-    made: Table, old: Table | None, suspended: Collection[str], now_s: float
-) -> Table:
+def _remembering(made: Table, old: Table | None, suspended: Collection[str], now_s: float) -> Table:
     """Return `made` with what is remembered of names that the view had before."""
     if old is None or (made is old and not old.departed):
         return made
