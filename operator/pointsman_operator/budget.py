@@ -11,15 +11,12 @@ LARGEST_API_MAX = 128
 LIMITS = (SMALL_CLIENTS_MAX, MIDDLE_CLIENTS_MAX, LARGEST_API_MAX)
 
 
-def warning(tool_count: int) -> str | None:
+def warning(tool_count: int, *, remedy: str = "allow fewer, or give agents a view") -> str | None:
     """Return what to do about so many tools; None where every known client takes them."""
     passed = [str(limit) for limit in LIMITS if tool_count > limit]
     if not passed:
         return None
-    return (
-        f"{tool_count} tools: some clients take at most {_either(passed)} of them: allow fewer, or"
-        " give agents a view"
-    )
+    return f"{tool_count} tools: some clients take at most {_either(passed)} of them: {remedy}"
 
 
 def _either(words: Sequence[str]) -> str:

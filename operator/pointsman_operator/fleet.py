@@ -119,7 +119,7 @@ class Fleet:
     def view_statements(self, view: str) -> Sequence[ViewStatement]:
         """Return what each router says of the view of that identity."""
         return [
-            ViewStatement(*self._standing(router), router.said.views.get(view))
+            ViewStatement(*self._standing(router), router.said.views.get(view), router.said.fault)
             for router in self._routers.values()
         ]
 

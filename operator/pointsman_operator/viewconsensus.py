@@ -6,7 +6,8 @@ from enum import StrEnum
 
 from pointsman_contract import view
 from pointsman_contract.report import State, ViewReport, printable
-from pointsman_contract.view import ViewMeta
+from pointsman_contract.view import Discovery, ViewMeta
+from pointsman_operator import budget
 from pointsman_operator.consensus import Finding
 from pointsman_operator.status import Truth
 from pointsman_operator.viewstatus import Content
@@ -15,8 +16,9 @@ from pointsman_operator.viewstatus import Content
 UNMATCHED_MAX = 50
 NAME_MAX_LENGTH = 256
 MESSAGE_MAX_LENGTH = 512
-# So many lack from a message: their names are in the list beside it.
+# So many are named in a message: the list beside it has more.
 NAMED_MAX = 3
+_REMEDY = "name fewer in spec.tools, or have them searched for with spec.discovery"
 
 
 class ViewReadiness(StrEnum):
@@ -40,6 +42,8 @@ class ViewStatement:
     young: bool = False
     """Whether the router began so recently that it may not have looked yet."""
     entry: ViewReport | None = None
+    fault: str | None = None
+    """Why it holds older views than its directory has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +67,7 @@ def reach(published: ViewMeta, statements: Sequence[ViewStatement]) -> ViewConse
     entries = []
     for statement in answering:
         if statement.entry is None or not _is_current(statement.entry, published):
-            message = f"router {printable(statement.router)} does not serve this document yet"
-            return ViewConsensus(_no(ViewReadiness.PROGRESSING, message), None)
+            return ViewConsensus(_no(ViewReadiness.PROGRESSING, _late(statement)), None)
         entries.append(statement.entry)
     content = Content(
         tool_count=min(entry.tool_count for entry in entries),
@@ -83,7 +86,11 @@ def _ready(published: ViewMeta, entries: Sequence[ViewReport], content: Content)
     if content.tool_count:
         count = f"{content.tool_count} tool{'' if content.tool_count == 1 else 's'}"
         address = f"/mcp/views/{published.id}"
-        return Finding(Truth.TRUE, ViewReadiness.READY, f"agents find {count} at {address}")
+        message = f"agents find {count} at {address}"
+        if published.discovery is Discovery.LIST:
+            told = budget.warning(content.tool_count, remedy=_REMEDY)
+            message = "; ".join(part for part in (message, told) if part)
+        return Finding(Truth.TRUE, ViewReadiness.READY, message)
     if all(set(published.servers) == set(entry.unmatched_servers) for entry in entries):
         names = ", ".join(published.servers[:NAMED_MAX])
         more = len(published.servers) - NAMED_MAX
@@ -92,6 +99,13 @@ def _ready(published: ViewMeta, entries: Sequence[ViewReport], content: Content)
     return _no(
         ViewReadiness.NO_TOOLS, "no entry of spec.tools matches a tool that its servers offer now"
     )
+
+
+def _late(statement: ViewStatement) -> str:
+    message = f"router {printable(statement.router)} does not serve this document yet"
+    if statement.fault is None:
+        return message
+    return f"{message}: {printable(statement.fault, MESSAGE_MAX_LENGTH)}"
 
 
 def _is_current(entry: ViewReport, published: ViewMeta) -> bool:

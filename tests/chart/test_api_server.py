@@ -148,8 +148,7 @@ def home(bare: ControlPlane) -> Iterator[str]:
         for crd in CRDS:
             with suppress(CommandFailed):
                 bare.request("DELETE", crd)
-        for crd in CRDS:
-            wait_until(lambda path=crd: not _is_there(bare, path), 15, "the CRD is gone")
+        wait_until(lambda: not any(_is_there(bare, crd) for crd in CRDS), 15, "the CRDs are gone")
 
 
 def _helm(

@@ -106,8 +106,8 @@ def entry(of: ViewResource, **members: Any) -> ViewReport:
     return ViewReport.model_validate(plain | members)
 
 
-def says(router: str, one: ViewReport | None, **standing: bool) -> ViewStatement:
-    return ViewStatement(router, **{"answers": True, **standing}, entry=one)
+def says(router: str, one: ViewReport | None, **more: Any) -> ViewStatement:
+    return ViewStatement(router, **{"answers": True, **more}, entry=one)
 
 
 ONE = resource()
@@ -357,6 +357,30 @@ def test_what_the_routers_say_is_what_the_view_says(
 
     assert conditions(found)["Ready"] == ready
     assert told in message(found)
+
+
+def test_a_router_that_holds_older_views_says_why() -> None:
+    late = says("r1", None, fault="the directory cannot be read")
+
+    found = plan(ONE, RIGHT, statements=[late]).status
+
+    assert message(found) == (
+        "router r1 does not serve this document yet: the directory cannot be read"
+    )
+
+
+@pytest.mark.parametrize(
+    ("discovery", "count", "is_told"),
+    [("List", 40, False), ("List", 41, True), ("List", 129, True), ("Search", 129, False)],
+)
+def test_more_tools_than_clients_take_are_told_where_they_are_listed(
+    discovery: str, count: int, is_told: bool
+) -> None:
+    one = resource(discovery=discovery)
+    found = plan(one, published(one), statements=[says("r1", entry(one, toolCount=count))]).status
+
+    assert conditions(found)["Ready"] == "True Ready"
+    assert ("some clients take at most 40" in message(found)) == is_told
 
 
 @pytest.mark.parametrize(
