@@ -26,6 +26,18 @@ def test_the_examples_are_in_order() -> None:
     ]
 
 
+def test_the_examples_for_a_cluster_are_in_order() -> None:
+    result = run("check", EXAMPLES.parent / "cluster")
+
+    said = [line.split(": ", 1)[1] for line in result.output.splitlines()]
+    assert result.exit_code == 0
+    assert [line for line in said if not line.startswith("OtherKind")] == [
+        "pointsman-examples/clock: Accepted (prefix clock)",
+        "pointsman-examples/notes: Accepted (prefix notes)",
+        "view pointsman-examples/reading: Accepted (2 servers)",
+    ]
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
