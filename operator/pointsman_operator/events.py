@@ -70,7 +70,7 @@ def body_of(event: Event, identity: Identity, *, instance: str, at: str) -> Mapp
     return {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
-        "metadata": {"generateName": f"{identity.name}.", "namespace": identity.namespace},
+        "metadata": {"generateName": f"{identity.name}-", "namespace": identity.namespace},
         "eventTime": at,
         "reportingController": REPORTING_CONTROLLER,
         "reportingInstance": instance[:INSTANCE_MAX_LENGTH],

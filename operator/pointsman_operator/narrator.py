@@ -61,7 +61,6 @@ class Narrator:
     def tell(self, resource: Resource, new: Status, now_s: float) -> None:
         """Have it told what happened to `resource` when its status became `new`."""
         key = resource.config_map
-        at = self._clock().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         for event in events.between(resource.status, new):
             allowed = self._ration.take(key, event, now_s)
             if allowed is None:
@@ -69,6 +68,8 @@ class Narrator:
             if self._waiting.qsize() >= WAITING_MAX:
                 self._failed("too many wait")
                 continue
+            # Each has a time of its own: by it people see them in their order.
+            at = self._clock().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
             self._waiting.put_nowait(_Told(allowed, resource.identity, at))
 
     def forget(self, key: str) -> None:

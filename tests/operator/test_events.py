@@ -210,7 +210,7 @@ def test_an_event_is_what_the_api_server_takes() -> None:
     assert events.body_of(event, SERVER, instance="operator-1", at=NOW) == {
         "apiVersion": "events.k8s.io/v1",
         "kind": "Event",
-        "metadata": {"generateName": "github.", "namespace": "tools"},
+        "metadata": {"generateName": "github-", "namespace": "tools"},
         "eventTime": NOW,
         "reportingController": "pointsman.dev/operator",
         "reportingInstance": "operator-1",

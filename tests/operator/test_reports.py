@@ -41,7 +41,7 @@ def entry(of: Body, *tools: str, **members: Any) -> Any:
 async def until_counted(cluster: ClusterApi, name: str, namespace: str, **counts: int) -> None:
     async def is_counted() -> bool:
         found = await cluster.get(MCP_SERVER, name, namespace)
-        return bool(found["status"].get("routers") == counts)
+        return bool(found.get("status", {}).get("routers") == counts)
 
     await until(is_counted, deadline_s=20, what=f"{name} says routers {counts}")
 
@@ -286,9 +286,10 @@ async def test_a_router_that_begins_anew_is_not_counted_before_it_had_its_time(
         looks = await operator.metric("pointsman_operator_reconciles_total")
         before = await cluster.list(MCP_SERVER, namespace)
         await two.is_replaced("r2-anew")
-        await until(lambda: _have_answered(two, polls=2))
+        await until(lambda: _is_known(two, "r2-anew-0"))
         await two.reports(*pending)
-        await operator.looked_at(int(looks) + 2 * len(made))
+        await until(lambda: _is_known(two, "r2-anew-1"))
+        await operator.looked_at(int(looks) + len(made))
         await one.also_reports(entry(new, "a"))
         await said(cluster, "new", namespace, Ready="True Ready")
         meanwhile = await cluster.list(MCP_SERVER, namespace)
@@ -359,6 +360,11 @@ async def test_a_restart_among_routers_writes_nothing(
             await until(lambda: _have_answered(one, two, polls=2), deadline_s=30)
 
             assert control_plane.audit.writes(mark, agent=AGENT) == ()
+
+
+def _is_known(router: ReportingRouter, tag: str) -> bool:
+    """Whether the operator has what a router reported under that tag."""
+    return router.polls[-1].get("since") == f'"{tag}"'
 
 
 def _have_answered(*routers: ReportingRouter, polls: int) -> bool:

@@ -154,7 +154,7 @@ async def test_an_operator_that_may_write_no_event_does_everything_else(
         log = operator.log
 
     assert failed == 0
-    assert [one["level"] for one in log if "Event" in str(one)] == ["warning"]
+    assert [one["level"] for one in log if "Event" in str(one)] == ["WARNING"]
     assert await events(cluster, names[0], namespace) == []
 
 
