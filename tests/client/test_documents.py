@@ -29,6 +29,31 @@ def test_a_value_is_read_as_kubectl_reads_it() -> None:
     assert _typed(read["spec"]) == _typed(_by_kubectl(text)["spec"])
 
 
+def test_a_key_is_read_as_kubectl_reads_it_or_refused() -> None:
+    keys = [key for key in SPELLINGS if key.lower() not in ("~", "null", "!!str 5")]
+    items = "".join(f"- {key}: x\n" for key in keys)
+    text = f"apiVersion: v1\nkind: Anything\nmetadata: {{name: x}}\nspec:\n{items}"
+
+    read = {key: _read_as_key(key) for key in keys}
+
+    spec = _by_kubectl(text)["spec"]
+    assert isinstance(spec, list)
+    theirs = dict(zip(keys, (next(iter(item)) for item in spec), strict=True))
+    assert {key: name for key, name in read.items() if name is not None} == {
+        key: name for key, name in theirs.items() if name == key.strip("\"'")
+    }
+
+
+def _read_as_key(spelled: str) -> str | None:
+    """The name that a key gives; None where it is refused."""
+    try:
+        value = documents.read(f"{spelled}: x\n".encode())[0].value
+    except Unreadable:
+        return None
+    assert isinstance(value, dict)
+    return next(iter(value))
+
+
 def test_json_that_is_indented_by_tabs_is_read_as_kubectl_reads_it() -> None:
     text = (
         '{\n\t"apiVersion": "v1",\n\t"kind": "Anything",\n\t"metadata": {"name": "x"},\n'
