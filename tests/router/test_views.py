@@ -22,7 +22,7 @@ from bench.catalogues import (
 from bench.worlds import TOOLS, TWINS, World, worlds
 from pointsman_contract import names
 from pointsman_contract.report import ServerReason
-from pointsman_contract.view import Discovery, NameForm, matches
+from pointsman_contract.view import PATTERN_MAX_LENGTH, Discovery, NameForm, matches
 from pointsman_router import views
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.departed import DEPARTED_S
@@ -332,6 +332,7 @@ def named_views(draw: st.DrawFn, world: World) -> list[NamedView]:
         for tool in known.finding.offer.tools
         for called in [names.of(known.server.meta.prefix, tool.name)]
         for name, more in ((called.dotted, ""), (called.safe, ""), (called.dotted[:5], "*"))
+        if "*" not in name and len(name) <= PATTERN_MAX_LENGTH
     ]
     return [
         view(
