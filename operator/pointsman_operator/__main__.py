@@ -110,7 +110,7 @@ class _Operator:
             chosen.routers,
             intake.routers_changed,
             logger,
-            views_changed=intake.routers_changed_views,
+            views_changed=intake.views_changed,
         )
         registrar = Registrar(
             self._cluster,

@@ -134,7 +134,7 @@ class Intake:
             if concerned is not None and self._store.resources.get(concerned) is not None:
                 self._due(concerned)
 
-    def routers_changed_views(self, views: Iterable[str]) -> None:
+    def views_changed(self, views: Iterable[str]) -> None:
         """Have the views looked at of which a router says something new."""
         for view in views:
             namespace, _, name = view.partition("/")

@@ -57,18 +57,21 @@ class ViewConsensus:
 
 def reach(published: ViewMeta, statements: Sequence[ViewStatement]) -> ViewConsensus:
     """Return what the routers' `statements` come to, for this very document."""
-    answering = [
-        statement
-        for statement in statements
-        if statement.answers and not (statement.entry is None and statement.young)
-    ]
+    answering = [one for one in statements if one.answers and not _has_begun(one)]
+    if not answering and any(one.answers for one in statements):
+        message = "the routers only began, and have not listed the servers yet"
+        return ViewConsensus(_no(ViewReadiness.PROGRESSING, message), None)
     if not answering:
         return ViewConsensus(_no(ViewReadiness.NO_ROUTER, _no_router(len(statements))), None)
-    entries = []
+    entries, grown = [], []
     for statement in answering:
         if statement.entry is None or not _is_current(statement.entry, published):
             return ViewConsensus(_no(ViewReadiness.PROGRESSING, _late(statement)), None)
         entries.append(statement.entry)
+        if not statement.young:
+            grown.append(statement.entry)
+    # A router that began a moment ago finds its tools one server after the other.
+    entries = grown or entries
     content = Content(
         tool_count=min(entry.tool_count for entry in entries),
         schema_bytes=max(entry.schema_bytes for entry in entries),
@@ -99,6 +102,13 @@ def _ready(published: ViewMeta, entries: Sequence[ViewReport], content: Content)
     return _no(
         ViewReadiness.NO_TOOLS, "no entry of spec.tools matches a tool that its servers offer now"
     )
+
+
+def _has_begun(statement: ViewStatement) -> bool:
+    """Say whether a router only began, and may not have looked yet."""
+    entry = statement.entry
+    unseen = entry is None or (entry.state is State.SERVING and not entry.tool_count)
+    return statement.young and unseen
 
 
 def _late(statement: ViewStatement) -> str:

@@ -425,7 +425,7 @@ async def test_views_are_looked_at_of_which_a_router_says_something_new() -> Non
     desk.intake.view(view("two"))
     desk.intake.resource(resource("one"))
     desk.due()
-    desk.intake.routers_changed_views(["default/one", "default/unknown", "file"])
+    desk.intake.views_changed(["default/one", "default/unknown", "file"])
     assert desk.due() == {view_key("one")}
     desk.intake.routers_changed(None)
 

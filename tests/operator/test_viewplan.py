@@ -331,6 +331,36 @@ def test_a_view_that_every_router_serves_is_ready() -> None:
             id="one begins",
         ),
         pytest.param(
+            [says("r1", entry(ONE)), says("r2", entry(ONE, toolCount=0), young=True)],
+            "True Ready",
+            "agents find 2 tools",
+            id="one begins, and has listed no server yet",
+        ),
+        pytest.param(
+            [says("r1", entry(ONE)), says("r2", entry(ONE, toolCount=1), young=True)],
+            "True Ready",
+            "agents find 2 tools",
+            id="one begins, and has listed some servers",
+        ),
+        pytest.param(
+            [says("r1", entry(ONE)), says("r2", entry(ONE, digest="older"), young=True)],
+            "False Progressing",
+            "router r2",
+            id="one begins with an older document",
+        ),
+        pytest.param(
+            [says("r1", entry(ONE, toolCount=1), young=True)],
+            "True Ready",
+            "agents find 1 tool at",
+            id="the only one begins",
+        ),
+        pytest.param(
+            [says("r1", None, young=True)],
+            "False Progressing",
+            "only began",
+            id="the only one begins, and knows nothing yet",
+        ),
+        pytest.param(
             [says("r1", entry(ONE, toolCount=0, unmatchedServers=["github"]))],
             "False NoServers",
             "none of its servers is served: github",
