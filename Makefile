@@ -13,15 +13,16 @@ CODE := contract operator router client image tests benchmarks examples
 # The pure rooms, under a minute; `make test` runs these again among all the others.
 tests_of = $(patsubst %,tests/$(1)/test_%.py,$(2))
 FAST_TESTS := tests/layout tests/contract \
-  $(call tests_of,operator,arbitration conditions consensus manifests reconcile settings spec) \
+  $(call tests_of,operator,arbitration budget conditions consensus differences events fields \
+    labelselector manifests narrator ration reconcile settings spec viewplan viewspec) \
   $(call tests_of,mirror,layout settings) \
   $(call tests_of,router,admission belief beside catalogue completion departed departed_beside \
-    dispatch entries eras exposure foreseen headervalues hostnames jsonrpc listing offer \
+    dispatch endpoints entries eras exposure foreseen headervalues hostnames jsonrpc listing offer \
     paramheaders prompts reading registry reporting resources respond toolcheck translation \
-    upstream_wording uritemplate usualcall) \
+    upstream_wording uritemplate usualcall views) \
   $(call tests_of,chart,kubernetes_schema notes pods rbac rendering services settings values) \
   $(call tests_of,image,containerfile layers selection) $(call tests_of,cluster,kind) \
-  $(call tests_of,client,check envelope folder judgement news notices sample screen)
+  $(call tests_of,client,approval check envelope folder judgement news notices sample screen)
 
 # Named by what they were made from: a change of the lock file installs anew, nothing else does.
 made_from = $(shell cat $(1) pyproject.toml | cksum | tr -d ' ')

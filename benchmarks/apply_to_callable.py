@@ -36,7 +36,7 @@ def measure() -> Figures:
         controlplane.running(Path(folder) / "control-plane") as control_plane,
         peers.sdk_server("--sessionless", "--json") as upstream,
     ):
-        controlplane.install(control_plane, ROOT / "crds" / "mcpserver.yaml")
+        controlplane.install_all(control_plane)
         with (
             control_plane.namespace("tenant") as tenant,
             control_plane.namespace("release") as release,

@@ -1,8 +1,10 @@
 """What the operator needs for 1,000 McpServers, and what it does to a cluster that it knows.
 
-On a real API server, without a router: how long a cold start takes to publish everything and to
-say so, what it weighs then, how fast a deleted and an edited ConfigMap are right again, what a
-restart writes, and what is left of servers that were deleted while nobody looked.
+On a real API server, with a mirror and three routers over its directory, and one upstream that
+stands for all: how long a cold start takes until everything is published, and until each resource
+says that its 20 tools can be called on all three; what the operator weighs then; what it writes
+when one of the routers, and when it itself, is restarted; how fast a deleted and an edited
+ConfigMap are right again; what is left of servers that were deleted while nobody looked.
 """
 
 import asyncio
@@ -11,33 +13,38 @@ import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
-from contextlib import asynccontextmanager
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import aiohttp
+from counting_upstream import TOOLS
 from figures import Figures, tell
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tests"))
 
-from bench import cluster_api, controlplane, processes  # noqa: E402 - found by the line above
+from bench import cluster_api, controlplane, processes, stack  # noqa: E402 - by the line above
 from bench.cluster_api import CONFIG_MAP, MCP_SERVER, Body, ClusterApi, mcp_server  # noqa: E402
 from bench.controlplane import ControlPlane  # noqa: E402
 from bench.ports import free_port  # noqa: E402
 from bench.processes import Program  # noqa: E402
-from bench.waiting import until  # noqa: E402
+from bench.waiting import until, wait_until  # noqa: E402
 
 SERVERS = 1000
 NAMESPACES = 10
 DELETED = 500
 REPAIRS = 10
+ROUTERS = 3
 # At a time: what an API server of a laptop answers without a queue.
 CONCURRENT = 16
 DEADLINE_S = 300.0
 # After a start nothing that the operator would do of its own accord comes later than this.
 QUIET_S = 15.0
+# A router is new for 30 s, and counts of routers have to stand still for 10 s.
+ROUTERS_QUIET_S = 45.0
 OURS = "pointsman.dev/meta=v1"
+STATUS_WRITES = 'pointsman_operator_api_writes_total{kind="status"}'
 
 
 def measure() -> Figures:
@@ -46,8 +53,19 @@ def measure() -> Figures:
         tempfile.TemporaryDirectory() as folder,
         controlplane.running(Path(folder) / "control-plane") as control_plane,
     ):
-        controlplane.install(control_plane, ROOT / "crds" / "mcpserver.yaml")
-        with control_plane.namespace("release") as release:
+        controlplane.install_all(control_plane)
+        with ExitStack() as running:
+            release = running.enter_context(control_plane.namespace("release"))
+            directory = Path(folder) / "servers"
+            running.enter_context(stack.mirror(control_plane.kubeconfig, release, directory))
+            routers = [running.enter_context(stack.router(directory)) for _ in range(ROUTERS)]
+            upstream = running.enter_context(
+                Program(
+                    "upstream",
+                    [sys.executable, Path(__file__).with_name("counting_upstream.py")],
+                )
+            )
+            wait_until(lambda: upstream.output.endswith("\n"), DEADLINE_S, "the upstream listens")
             port = free_port()
             operator = Program(
                 "operator",
@@ -55,11 +73,15 @@ def measure() -> Figures:
                 environment={
                     "KUBECONFIG": str(control_plane.kubeconfig),
                     "POINTSMAN_OPERATOR_NAMESPACE": release,
+                    "POINTSMAN_OPERATOR_ROUTERS": ",".join(admin for *_, admin in routers),
                     "POINTSMAN_OPERATOR_ADMIN_HOST": "127.0.0.1",
                     "POINTSMAN_OPERATOR_ADMIN_PORT": str(port),
                 },
             )
-            return asyncio.run(_Run(control_plane, release, operator, port).figures())
+            upstream_url = f"http://127.0.0.1:{upstream.output.strip()}/modern"
+            restarted, _, admin = routers[-1]
+            run = _Run(control_plane, release, operator, port, upstream_url, restarted, admin)
+            return asyncio.run(run.figures())
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,20 +90,18 @@ class _Run:
     release: str
     operator: Program
     port: int
+    upstream: str
+    router: Program
+    """The one that is restarted."""
+    router_admin: str
 
     async def figures(self) -> Figures:
         async with cluster_api.connected(self.control_plane.kubeconfig) as api:
             await _together(self._create(api, number) for number in range(NAMESPACES))
-            converge_s, rss_mib, repair_max_s = await self._cold(api)
+            figures = await self._cold(api)
             restart_writes = await self._warm()
             orphans = await self._deleted_meanwhile(api)
-        return {
-            "converge_s": round(converge_s, 2),
-            "restart_writes": restart_writes,
-            "rss_mib": round(rss_mib, 1),
-            "repair_max_s": round(repair_max_s, 3),
-            "orphans": orphans,
-        }
+        return {**figures, "restart_writes": restart_writes, "orphans": orphans}
 
     async def _create(self, api: ClusterApi, number: int) -> None:
         namespace = f"tenant-{number}"
@@ -89,21 +109,43 @@ class _Run:
         await api.create(cluster_api.NAMESPACE, body)
         for server in range(SERVERS // NAMESPACES):
             name = f"server-{number}-{server}"
-            url = f"http://{name}.{namespace}.svc:8080/mcp"
+            url = f"{self.upstream}/{name}/mcp"
             await api.create(MCP_SERVER, mcp_server(name, namespace, url=url, allowedTools=["*"]))
 
-    async def _cold(self, api: ClusterApi) -> tuple[float, float, float]:
+    async def _cold(self, api: ClusterApi) -> Figures:
         begun_s = time.perf_counter()
         async with self._running():
             await until(
-                lambda: self._is_right(api), DEADLINE_S, "everything is published", every_s=0.5
+                lambda: self._is_right(api), DEADLINE_S, "everything is published", every_s=1.0
             )
             converge_s = time.perf_counter() - begun_s
+            await until(_all(api, _says_ready), DEADLINE_S, "everything is ready", every_s=1.0)
+            ready_s = time.perf_counter() - begun_s
+            await until(_all(api, _says_routers), DEADLINE_S, "routers are counted", every_s=1.0)
             rss_mib = self.operator.rss_mib
+            routers_restart_writes = await self._router_restarts()
+            rss_mib = max(rss_mib, self.operator.rss_mib)
             published = await api.list(CONFIG_MAP, self.release, OURS)
             repairs = [await self._deletion(api, body) for body in published[:REPAIRS]]
             repairs += [await self._edit(api, body) for body in published[-REPAIRS:]]
-            return converge_s, max(rss_mib, self.operator.rss_mib), max(repairs)
+            rss_mib = max(rss_mib, self.operator.rss_mib)
+            await until(_all(api, _says_routers), DEADLINE_S, "all is as it was", every_s=1.0)
+            await asyncio.sleep(QUIET_S)
+        return {
+            "converge_s": round(converge_s, 2),
+            "ready_s": round(ready_s, 2),
+            "routers_restart_writes": routers_restart_writes,
+            "rss_mib": round(rss_mib, 1),
+            "repair_max_s": round(max(repairs), 3),
+        }
+
+    async def _router_restarts(self) -> int:
+        before = (await self._metrics())[STATUS_WRITES]
+        await asyncio.to_thread(self.router.stop)
+        self.router.start()
+        await self.router.answers(f"{self.router_admin}/readyz", DEADLINE_S)
+        await asyncio.sleep(ROUTERS_QUIET_S)
+        return int((await self._metrics())[STATUS_WRITES] - before)
 
     async def _is_right(self, api: ClusterApi) -> bool:
         servers = await api.list(MCP_SERVER)
@@ -147,15 +189,18 @@ class _Run:
             await asyncio.sleep(QUIET_S)
         return len(self.control_plane.audit.writes(mark, agent="pointsman-operator"))
 
-    async def _has_looked_at_all(self) -> bool:
+    async def _metrics(self) -> dict[str, float]:
         async with aiohttp.ClientSession(f"http://127.0.0.1:{self.port}") as session:
             text = await (await session.get("/metrics")).text()
-        values = {
+        return {
             name: float(value)
             for name, value in (
                 line.rsplit(" ", 1) for line in text.splitlines() if not line.startswith("#")
             )
         }
+
+    async def _has_looked_at_all(self) -> bool:
+        values = await self._metrics()
         looks = sum(
             value
             for name, value in values.items()
@@ -196,11 +241,31 @@ class _Run:
 
 
 def _says_published(server: Body) -> bool:
+    return _says(server, "Published")
+
+
+def _says_ready(server: Body) -> bool:
+    return _says(server, "Ready") and server["status"]["toolCount"] == TOOLS
+
+
+def _says_routers(server: Body) -> bool:
+    counted = {"ready": ROUTERS, "total": ROUTERS}
+    return _says_ready(server) and server["status"].get("routers") == counted
+
+
+def _says(server: Body, kind: str) -> bool:
     status = server.get("status", {})
     return status.get("observedGeneration") == server["metadata"]["generation"] and any(
-        (condition["type"], condition["status"]) == ("Published", "True")
+        (condition["type"], condition["status"]) == (kind, "True")
         for condition in status["conditions"]
     )
+
+
+def _all(api: ClusterApi, says: Callable[[Body], bool]) -> Callable[[], Awaitable[bool]]:
+    async def do() -> bool:
+        return all(map(says, await api.list(MCP_SERVER)))
+
+    return do
 
 
 async def _together(jobs: Iterable[Awaitable[None]]) -> None:
@@ -208,4 +273,4 @@ async def _together(jobs: Iterable[Awaitable[None]]) -> None:
 
 
 if __name__ == "__main__":
-    tell("The operator with 1,000 McpServers", measure)
+    tell("The operator with 1,000 McpServers and three routers", measure)

@@ -17,8 +17,6 @@ settings.register_profile("bench", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None, max_examples=1000)
 settings.load_profile("bench")
 
-_CRD = Path(__file__).resolve().parent.parent / "crds" / "mcpserver.yaml"
-
 
 @pytest.fixture(scope="session")
 def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
@@ -29,17 +27,17 @@ def control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlP
 
 @pytest.fixture
 def own_control_plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A control plane of the test's own, with the CRD, to be stopped and started at will."""
+    """A control plane of the test's own, with the CRDs, to be stopped and started at will."""
     with controlplane.running(tmp_path_factory.mktemp("own-control-plane")) as running:
-        controlplane.install(running, _CRD)
+        controlplane.install_all(running)
         yield running
 
 
 @pytest.fixture(scope="session")
 def crd(control_plane: ControlPlane) -> Path:
-    """The McpServer kind, established on the session's API server."""
-    controlplane.install(control_plane, _CRD)
-    return _CRD
+    """Both kinds, established on the session's API server; McpServer's file."""
+    controlplane.install_all(control_plane)
+    return controlplane.MCP_SERVER
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import shutil
 import sys
 from collections.abc import Callable, Coroutine, Iterable
 from importlib.metadata import version
@@ -12,17 +11,37 @@ from typing import TypeVar
 
 import click
 
-from pointsman import agent, calling, envelope, folder, listing, local, notices
+from pointsman import (
+    agent,
+    approvable,
+    approval,
+    approving,
+    calling,
+    envelope,
+    folder,
+    listing,
+    local,
+    notices,
+    shell,
+)
 from pointsman.agent import Agent
 from pointsman.child import NotStarted
 from pointsman.judgement import File, judge
 from pointsman.ports import NoFreePort
 from pointsman.screen import Screen, printable
+from pointsman_contract.meta import Policy
 
 T = TypeVar("T")
 
 DEFAULT_URL = f"http://127.0.0.1:8080{agent.MCP_PATH}"
 URL_VARIABLE = "POINTSMAN_URL"
+DEFAULT_ADMIN_URL = "http://127.0.0.1:9090"
+ADMIN_URL_VARIABLE = "POINTSMAN_ADMIN_URL"
+
+_ADMIN_HINT = (
+    "name a router's admin port, which `pointsman local` prints, or bring a pod's here with"
+    " `kubectl -n NAMESPACE port-forward deployment/pointsman-router 9090`"
+)
 
 _NAMES = click.option(
     "--names",
@@ -38,7 +57,7 @@ def main() -> None:
     """One address for the allowed tools of every MCP server."""
 
 
-@main.command("local", short_help="Serve the McpServer files of a folder.")
+@main.command("local", short_help="Serve the McpServer and McpView files of a folder.")
 @click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option(
     "--host",
@@ -56,7 +75,7 @@ def main() -> None:
 @_NAMES
 @click.option("--log", is_flag=True, help="Show the router's log too.")
 def serve(directory: Path, host: str, port: int, names: str | None, log: bool) -> None:
-    """Serve the McpServer files of DIRECTORY, and follow them as they change.
+    """Serve the McpServer and McpView files of DIRECTORY, and follow them as they change.
 
     Files are read as `kubectl apply -f DIRECTORY` reads them: .yaml, .yml and .json, not those in
     folders below. Every variable POINTSMAN_ROUTER_… that no option stands for reaches the router.
@@ -67,7 +86,7 @@ def serve(directory: Path, host: str, port: int, names: str | None, log: bool) -
         port=port,
         names=names,
         default_url=os.environ.get(URL_VARIABLE, DEFAULT_URL),
-        command=_command(),
+        command=shell.command(),
         version=version("pointsman"),
         shows_log=log,
     )
@@ -113,8 +132,8 @@ def call_tool(name: str, arguments: str, url: str, as_json: bool) -> None:
     reports an error.
     """
     try:
-        called, sent = calling.name(name), calling.arguments(_text(arguments))
-    except calling.Unsendable as exc:
+        called, sent = calling.name(name), calling.arguments(shell.text(arguments))
+    except (calling.Unsendable, shell.Unreadable) as exc:
         raise click.UsageError(str(exc)) from None
     result = _ask(url, None, lambda asking: calling.call(asking, called, sent))
     outcome = calling.outcome(result)
@@ -132,7 +151,9 @@ def call_tool(name: str, arguments: str, url: str, as_json: bool) -> None:
 )
 @_JSON
 def check(files: tuple[Path, ...], as_json: bool) -> None:
-    """Say of each McpServer in FILE… what the operator would say; a folder stands for its files.
+    """Say of each McpServer and McpView in FILE… what the operator would say.
+
+    A folder stands for its files.
 
     The exit status is 1 where anything has to be changed, or nothing was found to be judged.
     """
@@ -149,6 +170,49 @@ def check(files: tuple[Path, ...], as_json: bool) -> None:
         raise _failed(f"no resource is in {', '.join(str(path) for path in files)}")
     if any(verdict.is_wrong for verdict in judgement.verdicts):
         sys.exit(1)
+
+
+@main.command("approve", short_help="Approve the definitions of a server's tools.")
+@click.argument("server")
+@click.argument("tools", nargs=-1, metavar="[TOOL…]")
+@click.option("--status", "url", metavar="URL", help="Where a router's admin port is.")
+@click.option(
+    "--policy", type=click.Choice(["Enforce", "Warn"]), help="Change the policy of the server too."
+)
+@click.option("--prune", is_flag=True, help="With -: take out what is not there any more.")
+def approve(
+    server: str, tools: tuple[str, ...], url: str | None, policy: str | None, prune: bool
+) -> None:
+    """Print the patch that approves the definitions of the tools of SERVER as they are now.
+
+    SERVER is NAMESPACE/NAME, as a router's report knows it, or - for a resource that is piped in:
+    `kubectl get mcpserver NAME --namespace NAMESPACE --output json`. Without a TOOL, which goes by
+    the upstream's own name, it is every one that is served or waits for approval.
+
+    URL is taken from POINTSMAN_ADMIN_URL where it is not given, else http://127.0.0.1:9090; for -
+    the resource's status tells what is there, unless URL is given.
+
+    \b
+    pointsman approve tools/github |
+      kubectl patch mcpserver github --namespace tools --type merge --patch-file /dev/stdin
+    """
+    asked = url or os.environ.get(ADMIN_URL_VARIABLE) or DEFAULT_ADMIN_URL
+    found_by = approving.of_resource(url) if server == "-" else approving.of_router(server, asked)
+    try:
+        found = asyncio.run(found_by)
+        wished = Policy(policy) if policy else None
+        decided = approval.decide(found, tools, policy=wished, prunes=prune)
+    except agent.InvalidAddress as exc:
+        raise click.UsageError(str(exc)) from None
+    except agent.NotReached as exc:
+        raise _failed(f"{asked}: {exc}; {_ADMIN_HINT}") from None
+    except envelope.NoAnswer as exc:
+        raise _failed(f"{asked}: {exc}") from None
+    except (approvable.NothingTold, approval.NotApproved) as exc:
+        raise _failed(str(exc)) from None
+    for line in approval.told(decided):
+        Screen(sys.stderr).line(line)
+    click.echo(decided.patch, nl=False)
 
 
 def _files(path: Path) -> Iterable[File]:
@@ -180,28 +244,6 @@ def _ask(url: str, names: str | None, ask: Callable[[Agent], Coroutine[object, o
 
 def _failed(message: str) -> click.ClickException:
     return click.ClickException(printable(message))
-
-
-def _text(argument: str) -> str:
-    try:
-        if argument == "-":
-            return sys.stdin.read()
-        if argument.startswith("@"):
-            return Path(argument[1:]).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise click.UsageError(f"{argument}: cannot be read: {exc}") from None
-    return argument
-
-
-def _command() -> str:
-    """How to call this program from a shell here."""
-    script = Path(sys.executable).parent / "pointsman"
-    found = shutil.which("pointsman")
-    if found and script.exists() and Path(found).samefile(script):
-        return "pointsman"
-    if script.is_relative_to(Path.cwd()):
-        script = script.relative_to(Path.cwd())
-    return str(script) if script.exists() else f"{sys.executable} -m pointsman"
 
 
 if __name__ == "__main__":

@@ -171,6 +171,22 @@ def _document(node: Node) -> Document:
     return Document(value, node.start_mark.line + 1, reader.lines, reader.words)
 
 
+def _key(node: Node, line: int) -> str:
+    """Return the name that a key gives; raises Unreadable where kubectl would give another."""
+    if not isinstance(node, ScalarNode):
+        raise Unreadable(line, "a key that is no string")
+    name = str(node.value)
+    if node.tag != _PLAIN:
+        return name
+    try:
+        value = scalar(name)
+    except ValueError:
+        value = None
+    if isinstance(value, str) or (value is not None and json.dumps(value) == name):
+        return name
+    raise Unreadable(line, f'the key {name} is no string without quotes: write "{name}"')
+
+
 class _Reader:
     """One walk over the nodes of a document."""
 
@@ -198,9 +214,7 @@ class _Reader:
         inherited: dict[str, JSON] = {}
         for key, item in node.value:
             line = key.start_mark.line + 1
-            if not isinstance(key, ScalarNode):
-                raise Unreadable(line, "a key that is no string")
-            name = str(key.value)
+            name = _key(key, line)
             if name in result:
                 first = self.lines[*path, name]
                 raise Unreadable(line, f"the key {name} is there twice, first on line {first}")

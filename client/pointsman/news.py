@@ -1,9 +1,9 @@
-"""What a router's report says: every server in a table, and later what is new."""
+"""What a router's report says: every server in a table, every view, and later what is new."""
 
 from collections.abc import Iterable, Iterator, Sequence
 
 from pointsman.notices import Notice
-from pointsman_contract.report import ExposedTool, Report, ServerReport, State
+from pointsman_contract.report import ExposedTool, Report, ServerReport, State, ViewReport
 
 COLUMNS = ("SERVER", "STATE", "PREFIX", "TOOLS", "REASON")
 SAFE = "safe"
@@ -49,8 +49,36 @@ def since(old: Report, new: Report) -> Iterator[Notice]:
         yield Notice(f"{gone}: gone", is_good=True)
 
 
+def views(old: Report | None, new: Report, url: str) -> Iterator[Notice]:
+    """Yield a line for each view that came, went or stands otherwise; `url` is the router's."""
+    before = {view.id: view for view in old.views} if old else {}
+    for view in new.views:
+        known = before.pop(view.id, None)
+        said = _of_view(view, url)
+        if known is None or _of_view(known, url) != said:
+            is_good = view.state is State.SERVING and view.tool_count > 0
+            yield Notice(f"view {view.id}: {said}", is_good)
+    for gone in before:
+        yield Notice(f"view {gone}: gone", is_good=True)
+
+
+def _of_view(view: ViewReport, url: str) -> str:
+    if view.state is not State.SERVING:
+        return view.message or str(view.state)
+    parts = [f"{_counted(view.tool_count)} at {url}/views/{view.id}"]
+    if view.unmatched_servers:
+        parts.append(f"not served: {_some(list(view.unmatched_servers))}")
+    if view.unmatched_tools:
+        parts.append(f"no tool matches {_some(list(view.unmatched_tools))}")
+    return "; ".join(parts)
+
+
+def _counted(tools: int) -> str:
+    return f"{tools} tool{'' if tools == 1 else 's'}"
+
+
 def _standing(server: ServerReport) -> str:
-    tools = f"{server.tool_count} tool{'' if server.tool_count == 1 else 's'}"
+    tools = _counted(server.tool_count)
     said = _said(server)
     match server.state:
         case State.SERVING:

@@ -7,23 +7,37 @@ from pointsman import notices
 from pointsman.folder import Folder, Look
 from pointsman.judgement import Judgement, judge
 from pointsman.notices import Notice
+from pointsman_contract.view import ViewMeta
 from pointsman_mirror import layout
 from pointsman_mirror.disk import Directory, NotWritten
 from pointsman_mirror.layout import Generation, Published
-from pointsman_operator import manifests
+from pointsman_operator import manifests, viewmanifests
 from pointsman_operator.spec import Server
 
 
-def generation(servers: Iterable[Server]) -> Generation:
-    """Return what readers shall see of `servers`."""
+def generation(servers: Iterable[Server], views: Iterable[ViewMeta] = ()) -> Generation:
+    """Return what readers shall see of `servers` and `views`."""
     return layout.build(
-        Published(
-            object_name=server.id,
-            namespace=server.identity.namespace,
-            name=server.identity.name,
-            document=manifests.document_of(server),
-        )
-        for server in servers
+        (*(_server(server) for server in servers), *(_view(view) for view in views))
+    )
+
+
+def _server(server: Server) -> Published:
+    return Published(
+        object_name=server.id,
+        namespace=server.identity.namespace,
+        name=server.identity.name,
+        document=manifests.document_of(server),
+    )
+
+
+def _view(view: ViewMeta) -> Published:
+    return Published(
+        object_name=view.id,
+        namespace=view.namespace,
+        name=view.name,
+        document=viewmanifests.document_of(view),
+        is_view=True,
     )
 
 
@@ -56,8 +70,8 @@ class Publication:
     def _publish(self, judgement: Judgement) -> Iterable[Notice]:
         before, self._trouble = self._trouble, None
         try:
-            self._directory.publish(generation(judgement.accepted))
+            self._directory.publish(generation(judgement.accepted, judgement.views))
         except NotWritten as exc:
-            self._trouble = f"not published, so the last servers stay in force: {exc}"
+            self._trouble = f"not published, so what was published before stays in force: {exc}"
         if self._trouble and self._trouble != before:
             yield Notice(self._trouble, is_good=False)

@@ -1,11 +1,13 @@
-"""The newest report of a router, followed as it changes."""
+"""The newest report of a router, once or followed as it changes."""
 
 import asyncio
 from collections.abc import AsyncIterator
 from http import HTTPStatus
+from urllib.parse import urlsplit
 
 import aiohttp
 
+from pointsman import agent, envelope
 from pointsman_contract import report
 from pointsman_contract.report import Report
 
@@ -14,6 +16,34 @@ WAIT_S = 20
 # On top of it, for the answer itself.
 SLACK_S = 5.0
 RETRY_S = 0.5
+# A router that does not wait for news answers at once; a large report takes its time on the way.
+ONCE_TIMEOUT_S = 30.0
+
+
+async def once(url: str) -> Report:
+    """Return the report of the router whose admin port `url` names, with or without a path.
+
+    Raises InvalidAddress, NotReached, NoAnswer.
+    """
+    parts = urlsplit(agent.address(url))
+    timeout = aiohttp.ClientTimeout(total=ONCE_TIMEOUT_S, sock_connect=agent.CONNECT_TIMEOUT_S)
+    with agent.told():
+        async with (
+            aiohttp.ClientSession(timeout=timeout) as session,
+            session.get(
+                f"{parts.scheme}://{parts.netloc}/status", allow_redirects=False
+            ) as response,
+        ):
+            body = await agent.whole(response)
+    try:
+        if response.status == HTTPStatus.OK:
+            return _newest(None, body)
+    except ValueError:
+        pass
+    raise envelope.NoAnswer(
+        f"HTTP {response.status}, {response.content_type}, but no report: is this a router's admin"
+        " port?"
+    )
 
 
 async def follow(session: aiohttp.ClientSession, admin_url: str) -> AsyncIterator[Report]:

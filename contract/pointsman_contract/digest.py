@@ -2,12 +2,15 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 # What makes a tool the tool that somebody approved. Icons and `_meta` may change freely.
 DEFINING = frozenset(["name", "title", "description", "inputSchema", "outputSchema", "annotations"])
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}", re.ASCII)
 
 
 class _Spelling(str):
@@ -36,6 +39,11 @@ def definition(tool: bytes) -> str:
     defining = _Members(member for member in members if member[0] in DEFINING)
     canonical = "".join(_canonical(defining))
     return f"sha256:{hashlib.sha256(canonical.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def is_digest(text: str) -> bool:
+    """Say whether `text` is spelled as the digest of a definition is."""
+    return _DIGEST.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True, order=True)

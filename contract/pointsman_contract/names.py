@@ -56,6 +56,11 @@ def of(prefix: str, tool: str, *, max_length: int = LISTED_MAX_LENGTH) -> Names:
     )
 
 
+def bare(tool: str, *, max_length: int = LISTED_MAX_LENGTH) -> str:
+    """Return the name of `tool` where it needs no prefix, in the same letters as a safe one."""
+    return _shortened(_safe(tool), tool, max_length)
+
+
 def dotted(prefix: str, tool: str) -> str:
     """Return the canonical name of `tool` behind `prefix`."""
     return f"{prefix}.{tool}"

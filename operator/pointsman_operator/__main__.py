@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 import signal
+import socket
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -20,7 +21,9 @@ from pointsman_operator.cluster import Cluster, log_in
 from pointsman_operator.fleet import Fleet
 from pointsman_operator.intake import Intake
 from pointsman_operator.metrics import Metrics
+from pointsman_operator.narrator import Narrator
 from pointsman_operator.pace import Pace
+from pointsman_operator.ration import Ration
 from pointsman_operator.registrar import Registrar
 from pointsman_operator.resync import Resync
 from pointsman_operator.settings import Settings
@@ -34,6 +37,8 @@ _USAGE_ERROR = 2
 _CLOSE_TIMEOUT_S = 1.0
 # What is being written when the end comes is written to its end.
 _DRAIN_S = 10.0
+# Events that still wait then: the status has said it all.
+_TOLD_S = 2.0
 # An API server that is not there yet is waited for, not crashed upon.
 _BEGIN_RETRY_S = 1.0
 
@@ -101,7 +106,12 @@ class _Operator:
             chosen.identification, namespace=chosen.namespace, watched=chosen.watched
         )
         intake = Intake(store, claims, self._queue, pace, clock=_now)
-        self._fleet = Fleet(chosen.routers, intake.routers_changed, logger)
+        self._fleet = Fleet(
+            chosen.routers,
+            intake.routers_changed,
+            logger,
+            views_changed=intake.views_changed,
+        )
         registrar = Registrar(
             self._cluster,
             claims,
@@ -120,6 +130,14 @@ class _Operator:
             interval_s=chosen.resync_s,
             logger=logger,
         )
+        self._narrator = Narrator(
+            self._cluster,
+            Ration(burst=chosen.event_burst, interval_s=chosen.event_interval_s),
+            self._metrics,
+            instance=socket.gethostname(),
+            clock=_now,
+            logger=logger,
+        )
         self._steward = Steward(
             Means(
                 store=store,
@@ -130,6 +148,7 @@ class _Operator:
                 cluster=self._cluster,
                 fleet=self._fleet,
                 registrar=registrar,
+                narrator=self._narrator,
                 metrics=self._metrics,
             ),
             namespace=chosen.namespace,
@@ -141,6 +160,7 @@ class _Operator:
             intake,
             log_in=lambda: log_in(chosen.identification),
             gap=self._resync.gap,
+            views=self._resync.views,
         )
 
     async def run(self) -> None:
@@ -195,6 +215,7 @@ class _Operator:
             asyncio.create_task(self._resync.run()),
             asyncio.create_task(self._fleet.run()),
         ]
+        telling = asyncio.create_task(self._narrator.run())
         try:
             done, _ = await asyncio.wait([*workers, *ears], return_when=asyncio.FIRST_EXCEPTION)
             for task in done:
@@ -204,8 +225,10 @@ class _Operator:
                 ear.cancel()
             self._queue.close()
             await asyncio.wait([*workers, *ears], timeout=_DRAIN_S)
-            for worker in workers:
-                worker.cancel()
+            self._narrator.close()
+            await asyncio.wait([telling], timeout=_TOLD_S)
+            for task in (*workers, telling):
+                task.cancel()
 
 
 def _end_on_signal(running: "asyncio.Future[None]") -> None:

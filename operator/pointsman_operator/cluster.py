@@ -32,6 +32,7 @@ CREDENTIALS_MAX_AGE_S = 60.0
 # A list that is outrun by compaction this often is not going to end well.
 LIST_ATTEMPTS = 3
 
+_EVENTS = "/apis/events.k8s.io/v1"
 _RESOURCES = f"/apis/{labels.GROUP}/{labels.VERSION}"
 
 
@@ -88,7 +89,7 @@ class Cluster:
     ) -> None:
         self._identification = identification
         self._config_maps = f"/api/v1/namespaces/{namespace}/configmaps"
-        self._lists = [f"{_RESOURCES}/namespaces/{name}/{labels.PLURAL}" for name in watched]
+        self._folders = [f"{_RESOURCES}/namespaces/{name}" for name in watched] or [_RESOURCES]
         self._access: Access | None = None
         self._client: client.ApiClient | None = None
         self._logged_in_s = 0.0
@@ -104,12 +105,11 @@ class Cluster:
 
         Bodies are read page by page, and only what `read` makes of them is kept.
         """
-        paths = self._lists or [f"{_RESOURCES}/{labels.PLURAL}"]
-        listings = [await self._list(path, read) for path in paths]
-        return Listing(
-            tuple(item for listing in listings for item in listing.items),
-            min(listing.version for listing in listings),
-        )
+        return await self._list_all(labels.PLURAL, read)
+
+    async def list_views(self, read: Read[_Sight]) -> Listing[_Sight]:
+        """Return every McpView that is watched; raises NotFound where the kind is unknown."""
+        return await self._list_all(labels.VIEW_PLURAL, read)
 
     async def list_config_maps(self, read: Read[_Sight]) -> Listing[_Sight]:
         """Return every ConfigMap that has our label."""
@@ -143,15 +143,38 @@ class Cluster:
             return
 
     async def apply_status(self, namespace: str, name: str, uid: str, status: JSON) -> JSON:
-        """Make `status` the status of a resource, unless another has taken its name."""
+        """Make `status` the status of a McpServer, unless another has taken its name."""
+        metadata = {"name": name, "namespace": namespace, "uid": uid}
+        return await self._apply_status(labels.KIND, labels.PLURAL, metadata, status)
+
+    async def apply_view_status(self, namespace: str, name: str, uid: str, status: JSON) -> JSON:
+        """Make `status` the status of a McpView, unless another has taken its name."""
+        metadata = {"name": name, "namespace": namespace, "uid": uid}
+        return await self._apply_status(labels.VIEW_KIND, labels.VIEW_PLURAL, metadata, status)
+
+    async def _apply_status(
+        self, kind: str, plural: str, metadata: Mapping[str, str], status: JSON
+    ) -> JSON:
         body = {
             "apiVersion": f"{labels.GROUP}/{labels.VERSION}",
-            "kind": labels.KIND,
-            "metadata": {"name": name, "namespace": namespace, "uid": uid},
+            "kind": kind,
+            "metadata": metadata,
             "status": status,
         }
-        path = f"{_RESOURCES}/namespaces/{namespace}/{labels.PLURAL}/{name}/status"
+        namespace, name = metadata["namespace"], metadata["name"]
+        path = f"{_RESOURCES}/namespaces/{namespace}/{plural}/{name}/status"
         return await self._ask("PATCH", path, body, _APPLY)
+
+    async def create_event(self, namespace: str, body: JSON) -> None:
+        """Write an Event."""
+        await self._ask("POST", f"{_EVENTS}/namespaces/{namespace}/events", body, _JSON)
+
+    async def _list_all(self, plural: str, read: Read[_Sight]) -> Listing[_Sight]:
+        listings = [await self._list(f"{folder}/{plural}", read) for folder in self._folders]
+        return Listing(
+            tuple(item for listing in listings for item in listing.items),
+            min(listing.version for listing in listings),
+        )
 
     async def _list(self, path: str, read: Read[_Sight], **query: str) -> Listing[_Sight]:
         for _ in range(LIST_ATTEMPTS - 1):

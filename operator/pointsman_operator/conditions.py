@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from pointsman_contract.report import ServerReason
+from pointsman_operator import budget
 from pointsman_operator.consensus import Consensus, Finding, Readiness
-from pointsman_operator.status import Condition, ConditionType, Counts, Status, Truth
+from pointsman_operator.status import Condition, ConditionType, Counts, Lists, Status, Truth
 
 
 class Acceptance(StrEnum):
@@ -57,6 +58,8 @@ class Accepted:
     """What the routers say; None while too few have been heard to say anything."""
     counts: Counts | None
     """How many routers serve it, once that has settled."""
+    differs: bool = False
+    """Whether what the routers show has differed for so long that it is no rollout."""
 
 
 Outcome = Refused | Accepted
@@ -78,21 +81,46 @@ def compose(outcome: Outcome, previous: Status, *, generation: int, now: str) ->
             }
             return Status(generation, _conditions(findings, previous, generation, now))
         case Accepted():
-            conditions = _conditions(_findings(outcome, previous), previous, generation, now)
-            lists = outcome.consensus.lists if outcome.consensus else None
+            lists = _lists(outcome, previous)
+            findings = _findings(outcome, previous, lists)
             published = outcome.failure is None
             return Status(
                 generation=generation,
-                conditions=conditions,
+                conditions=_conditions(findings, previous, generation, now),
                 prefix=outcome.prefix,
                 config_map=outcome.config_map if published else previous.config_map,
-                lists=previous.lists if lists is None else lists,
+                lists=lists,
                 routers=outcome.counts or previous.routers,
             )
 
 
-def _findings(accepted: Accepted, previous: Status) -> dict[ConditionType, Finding | None]:
+def _lists(accepted: Accepted, previous: Status) -> Lists:
     consensus = accepted.consensus
+    if consensus is None or consensus.lists is None or _passing(accepted, previous):
+        return previous.lists
+    return consensus.lists
+
+
+def _passing(accepted: Accepted, previous: Status) -> Finding | None:
+    """Return what is said of a server on which routers differ only since a moment ago.
+
+    One learns of a change before the other: what was so for all of them stays said meanwhile.
+    """
+    consensus, before = accepted.consensus, previous.condition(ConditionType.READY)
+    if consensus is None or consensus.difference is None or accepted.differs:
+        return None
+    if accepted.suspended or accepted.allows_nothing:
+        return None
+    if before is None or before.truth is not Truth.TRUE:
+        return None
+    return Finding(before.truth, before.reason, before.message)
+
+
+def _findings(
+    accepted: Accepted, previous: Status, lists: Lists
+) -> dict[ConditionType, Finding | None]:
+    consensus = accepted.consensus
+    ready = _passing(accepted, previous) or _ready(accepted, lists)
     return {
         ConditionType.ACCEPTED: Finding(
             Truth.TRUE,
@@ -104,7 +132,7 @@ def _findings(accepted: Accepted, previous: Status) -> dict[ConditionType, Findi
             Truth.TRUE, Publication.PUBLISHED, f"published as ConfigMap {accepted.config_map}"
         ),
         ConditionType.DISCOVERED: _discovered(consensus, previous) if consensus else None,
-        ConditionType.READY: _ready(accepted, consensus.ready) if consensus else None,
+        ConditionType.READY: ready,
     }
 
 
@@ -117,7 +145,10 @@ def _discovered(consensus: Consensus, previous: Status) -> Finding | None:
     return Finding(Truth.UNKNOWN, ServerReason.PENDING, "no router has looked at it yet")
 
 
-def _ready(accepted: Accepted, said: Finding) -> Finding:
+def _ready(accepted: Accepted, lists: Lists) -> Finding | None:
+    consensus = accepted.consensus
+    if consensus is None:
+        return None
     # What the spec alone decides is not left to routers to find out.
     if accepted.suspended:
         return Finding(Truth.FALSE, Readiness.SUSPENDED, "spec.suspend is true: no tool is offered")
@@ -127,9 +158,22 @@ def _ready(accepted: Accepted, said: Finding) -> Finding:
             Readiness.NO_TOOLS_ALLOWED,
             'spec.allowedTools allows none: name tools, or allow every tool with ["*"]',
         )
+    said = consensus.ready
     if said.reason == Readiness.NO_TOOLS and not accepted.exposes_tools:
         return Finding(Truth.TRUE, Readiness.READY, "agents can use what spec.expose names")
-    return said
+    if said.truth is not Truth.TRUE:
+        return said
+    difference = consensus.difference and f"routers differ: {consensus.difference}"
+    if not lists.tool_count:
+        message = _joined("no tool is the same on every router", difference)
+        return Finding(Truth.FALSE, Readiness.NO_TOOLS, message)
+    told = difference if accepted.differs else None
+    message = _joined(said.message, told, budget.warning(lists.tool_count))
+    return Finding(said.truth, said.reason, message)
+
+
+def _joined(*parts: str | None) -> str:
+    return "; ".join(part for part in parts if part)
 
 
 def _conditions(
@@ -141,17 +185,18 @@ def _conditions(
     return tuple(
         condition
         for kind, finding in findings.items()
-        if (condition := _condition(kind, finding, previous.condition(kind), generation, now))
+        if (condition := restated(kind, finding, previous.condition(kind), generation, now))
     )
 
 
-def _condition(
+def restated(
     kind: ConditionType,
     finding: Finding | None,
     before: Condition | None,
     generation: int,
     now: str,
 ) -> Condition | None:
+    """Return the condition that `finding` makes; where it is None, the one before stands."""
     if finding is None:
         return before
     flipped = before is None or before.truth is not finding.truth or not before.since

@@ -1,22 +1,15 @@
 """What all answering routers agree on about one server."""
 
-import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 from pointsman_contract.report import ServerReason, ServerReport, State, printable
+from pointsman_operator import agreement, differences
 from pointsman_operator.spec import Identity
-from pointsman_operator.status import Counts, Lists, Skipped, Tool, Truth
+from pointsman_operator.status import Counts, Lists, Truth
 
-# How much of the lists a resource carries: what is still read by a person, fetched by every
-# `kubectl get`, and far from what the API server stores of one object (1.5 MiB).
-TOOLS_MAX = 500
-TOOLS_MAX_BYTES = 160 * 1024
-SKIPPED_MAX = 50
-UNMATCHED_MAX = 500
-NAME_MAX_LENGTH = 256
 MESSAGE_MAX_LENGTH = 512
 
 _REASON = re.compile(r"[A-Za-z]{1,64}", re.ASCII)
@@ -62,6 +55,8 @@ class Statement:
     young: bool = False
     """Whether the router began so recently that it may not have looked yet."""
     entry: ServerReport | None = None
+    fault: str | None = None
+    """Why it holds older servers than its directory has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,18 +69,24 @@ class Consensus:
     lists: Lists | None
     """None while nothing new can be said."""
     counts: Counts
+    is_counted: bool = True
+    """Whether every router that answers has had its time to serve it."""
+    difference: str | None = None
+    """How the tools of a server that can be called differ between routers."""
 
 
 def reach(identity: Identity, statements: Sequence[Statement]) -> Consensus:
     """Return what the routers' `statements` come to, for the generation that `identity` names."""
     total = len(statements)
-    answering = [statement for statement in statements if _counts(statement)]
+    answering = [one for one in statements if one.answers and not _has_begun(one)]
+    is_counted = not any(map(_has_begun, statements))
     if not answering:
         return Consensus(
             Finding(Truth.UNKNOWN, Readiness.NO_ROUTER, _no_router(total)),
             Finding(Truth.FALSE, Readiness.NO_ROUTER, _no_router(total)),
             None,
             Counts(0, total),
+            is_counted,
         )
     current = [
         (statement.router, statement.entry)
@@ -95,18 +96,31 @@ def reach(identity: Identity, statements: Sequence[Statement]) -> Consensus:
     counts = Counts(len(current), total)
     if len(current) < len(answering):
         names = {router for router, _ in current}
-        late = min(t.router for t in answering if t.router not in names)
-        message = f"router {late} does not serve this generation yet"
-        return Consensus(None, Finding(Truth.FALSE, Readiness.PROGRESSING, message), None, counts)
-    entries = [entry for _, entry in current]
-    return Consensus(_discovered(current), _ready(current), _lists(entries), counts)
+        late = min((t for t in answering if t.router not in names), key=lambda t: t.router)
+        progressing = Finding(Truth.FALSE, Readiness.PROGRESSING, _late(late))
+        return Consensus(None, progressing, None, counts, is_counted)
+    ready = _ready(current)
+    return Consensus(
+        _discovered(current),
+        ready,
+        agreement.lists([entry for _, entry in current]),
+        counts,
+        is_counted,
+        differences.between(current) if ready.truth is Truth.TRUE else None,
+    )
 
 
-def _counts(statement: Statement) -> bool:
-    if not statement.answers:
-        return False
+def _has_begun(statement: Statement) -> bool:
+    """Say whether a router only began, and has not looked at the server yet."""
     unseen = statement.entry is None or statement.entry.state is State.PENDING
-    return not (unseen and statement.young)
+    return statement.answers and statement.young and unseen
+
+
+def _late(statement: Statement) -> str:
+    message = f"router {printable(statement.router)} does not serve this generation yet"
+    if statement.fault is None:
+        return message
+    return f"{message}: {printable(statement.fault, MESSAGE_MAX_LENGTH)}"
 
 
 def _is_current(entry: ServerReport, identity: Identity) -> bool:
@@ -179,55 +193,13 @@ def _readiness(entry: ServerReport) -> Readiness:
 
 def _of(said: _Said, router: str, entry: ServerReport, otherwise: str) -> str:
     text = printable(entry.message or otherwise, MESSAGE_MAX_LENGTH)
-    agreed = all((other.state, other.reason) == (entry.state, entry.reason) for _, other in said)
+    agreed = all(_standing(other) == _standing(entry) for _, other in said)
     return text if agreed else f"router {printable(router)} says: {text}"
+
+
+def _standing(entry: ServerReport) -> tuple[State, str | None, bool]:
+    return entry.state, entry.reason, entry.tool_count > 0
 
 
 def _word(reason: str | None) -> str:
     return reason if reason and _REASON.fullmatch(reason) else str(ServerReason.PENDING)
-
-
-def _lists(entries: Sequence[ServerReport]) -> Lists:
-    first, *others = entries
-    common = set(_tools(first)).intersection(*map(_tools, others))
-    tools = sorted(common, key=lambda tool: tool.exposed_name)
-    shown = _bounded(tools)
-    skipped = {
-        tool.name: Skipped(
-            printable(tool.name, NAME_MAX_LENGTH),
-            tool.reason,
-            printable(tool.message, MESSAGE_MAX_LENGTH),
-        )
-        for entry in entries
-        for tool in entry.skipped_tools
-    }
-    unmatched = {name for entry in entries for name in entry.unmatched_allowed_tools}
-    info = first.server_info
-    return Lists(
-        tool_count=len(tools),
-        tools=shown,
-        truncated=len(shown) < len(tools),
-        skipped=tuple(skipped[name] for name in sorted(skipped)[:SKIPPED_MAX]),
-        unmatched=tuple(sorted(unmatched)[:UNMATCHED_MAX]),
-        protocol_version=first.protocol_version,
-        server_name=printable(info.name) if info else None,
-        server_version=printable(info.version) if info else None,
-        schema_bytes=first.schema_bytes,
-    )
-
-
-def _tools(entry: ServerReport) -> Iterable[Tool]:
-    return (Tool(tool.name, tool.exposed_name, tool.safe_name) for tool in entry.tools)
-
-
-def _bounded(tools: Sequence[Tool]) -> tuple[Tool, ...]:
-    room = TOOLS_MAX_BYTES
-    shown: list[Tool] = []
-    for tool in tools[:TOOLS_MAX]:
-        spelled = json.dumps([tool.name, tool.exposed_name, tool.safe_name], ensure_ascii=False)
-        # The names of the three fields, quotes and commas: what an entry costs besides its texts.
-        room -= len(spelled.encode()) + len('"name":,"exposedName":,"safeName":,')
-        if room < 0:
-            break
-        shown.append(tool)
-    return tuple(shown)

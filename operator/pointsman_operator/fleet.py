@@ -10,8 +10,10 @@ from dataclasses import dataclass, field
 import aiohttp
 
 from pointsman_contract import report
-from pointsman_contract.report import Change, Report, ServerReport
+from pointsman_contract.report import Change, Report
 from pointsman_operator.consensus import Statement
+from pointsman_operator.heard import Heard, News
+from pointsman_operator.viewconsensus import ViewStatement
 
 # Changes that follow each other closely are fetched together.
 POLL_INTERVAL_S = 0.1
@@ -67,7 +69,7 @@ class _Router:
     since_s: float = 0.0
     """When this instance was first heard of."""
     heard_s: float | None = None
-    entries: dict[str, ServerReport] = field(default_factory=dict)
+    said: Heard = field(default_factory=Heard)
 
 
 class Fleet:
@@ -79,7 +81,14 @@ class Fleet:
         changed: Changed,
         logger: logging.Logger,
         patience: Patience = Patience(),
+        *,
+        views_changed: Callable[[Iterable[str]], None],
     ) -> None:
+        """Take where routers are, and who is told of which servers and views they say news.
+
+        `changed` hears None where it may be any of both.
+        """
+        self._views_changed = views_changed
         self._whereabouts = whereabouts
         self._changed = changed
         self._logger = logger
@@ -102,17 +111,25 @@ class Fleet:
 
     def statements(self, server: str) -> Sequence[Statement]:
         """Return what each router says of the server of that identity."""
-        now_s = _now_s()
         return [
-            Statement(
-                router=router.instance or router.address,
-                answers=router.heard_s is not None
-                and now_s - router.heard_s < self._patience.fresh_s,
-                young=now_s - router.since_s < self._patience.young_s,
-                entry=router.entries.get(server),
-            )
+            Statement(*self._standing(router), router.said.servers.get(server), router.said.fault)
             for router in self._routers.values()
         ]
+
+    def view_statements(self, view: str) -> Sequence[ViewStatement]:
+        """Return what each router says of the view of that identity."""
+        return [
+            ViewStatement(*self._standing(router), router.said.views.get(view), router.said.fault)
+            for router in self._routers.values()
+        ]
+
+    def _standing(self, router: _Router) -> tuple[str, bool, bool]:
+        """Return what a router is called, whether it answers, and whether it only began."""
+        now_s, patience = _now_s(), self._patience
+        answers = router.heard_s is not None and now_s - router.heard_s < patience.fresh_s
+        # By its address people find its pod, and it is the same after a restart.
+        name = router.address.partition("://")[2]
+        return name, answers, now_s - router.since_s < patience.young_s
 
     async def run(self) -> None:
         """Follow every router for ever."""
@@ -203,7 +220,7 @@ class Fleet:
                     changed = self._take(router, report.load(await _read(response)))
                     router.etag = response.headers.get("ETag")
                 case 304:
-                    changed = frozenset()
+                    changed = News()
                 case status:
                     raise aiohttp.ClientError(f"HTTP {status}")
         was_silent = router.heard_s is None or _now_s() - router.heard_s >= self._patience.fresh_s
@@ -214,18 +231,21 @@ class Fleet:
         self._settle_if_heard()
         if was_silent or changed is None:
             self._changed(None)
-        elif changed:
-            self._changed(changed)
+        else:
+            self._tell(changed)
         return changed is None or bool(changed)
 
-    def _take(self, router: _Router, document: Report | Change) -> frozenset[str] | None:
-        before = router.entries
-        if isinstance(document, Report):
-            router.entries = {entry.id: entry for entry in document.servers}
-        else:
-            router.entries = before | {entry.id: entry for entry in document.changed}
-            for gone in document.removed:
-                router.entries.pop(gone, None)
+    def _tell(self, news: News) -> None:
+        if news.servers:
+            self._changed(news.servers)
+        if news.views:
+            self._views_changed(news.views)
+
+    def _take(self, router: _Router, document: Report | Change) -> News | None:
+        fault = router.said.fault
+        news = router.said.take(document, [each.said for each in self._routers.values()])
+        if document.fault != fault and document.instance == router.instance:
+            return None
         if document.instance != router.instance:
             # One that was there before us is as old as it says; ours is the only clock to trust.
             router.since_s = _now_s() if self._settled else float("-inf")
@@ -234,11 +254,7 @@ class Fleet:
                 self._patience.young_s + LATE_S, self._grown, router, router.instance
             )
             return None
-        return frozenset(
-            server
-            for server in before.keys() | router.entries.keys()
-            if before.get(server) != router.entries.get(server)
-        )
+        return news
 
     def _doubt(self, router: _Router, heard_s: float) -> None:
         if router.heard_s == heard_s and self._routers.get(router.address) is router:

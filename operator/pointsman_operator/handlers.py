@@ -26,6 +26,17 @@ def of_resources(intake: Intake, login: Login) -> kopf.OperatorRegistry:
     return registry
 
 
+def of_views(intake: Intake, login: Login) -> kopf.OperatorRegistry:
+    """Return what is done about events of McpViews."""
+    registry = _registry(login)
+
+    @kopf.on.event(labels.GROUP, labels.VERSION, labels.VIEW_PLURAL, registry=registry)
+    async def view(event: Mapping[str, Any], **_: object) -> None:
+        intake.view(event["object"], deleted=event["type"] == "DELETED")
+
+    return registry
+
+
 def of_config_maps(intake: Intake, login: Login) -> kopf.OperatorRegistry:
     """Return what is done about events of our ConfigMaps."""
     registry = _registry(login)

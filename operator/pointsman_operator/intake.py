@@ -8,9 +8,10 @@ from pointsman_contract.register import Register
 from pointsman_operator import seen
 from pointsman_operator.claims import Claims
 from pointsman_operator.pace import Pace
-from pointsman_operator.seen import ConfigMap, Resource
+from pointsman_operator.seen import ConfigMap, Resource, ViewResource
 from pointsman_operator.spec import Server
 from pointsman_operator.store import Store
+from pointsman_operator.viewspec import View
 from pointsman_operator.workqueue import WorkQueue
 
 # The key under which the prefix register is looked at; no ConfigMap may have such a name.
@@ -37,18 +38,36 @@ class Intake:
 
     def resource(self, body: Mapping[str, object], *, deleted: bool = False) -> None:
         """Take the sight of a resource that an event brought."""
-        resource = seen.resource(body)
-        if self._store.lose(resource) if deleted else self._store.see(resource):
+        resource, known = seen.resource(body), self._store.resources
+        before = known.get(resource.config_map)
+        if known.lose(resource) if deleted else known.see(resource):
             self._claim(resource.identity.id, None if deleted else resource)
             self._due(resource.config_map)
+            self._selected(before, None if deleted else resource)
 
     def answered(self, body: Mapping[str, object]) -> None:
         """Take the sight of a resource that the answer to a write of its status brought."""
         resource = seen.resource(body)
         before = self._store.resources.get(resource.config_map)
-        if self._store.see(resource) and (before is None or before.wish != resource.wish):
+        if not self._store.resources.see(resource):
+            return
+        self._selected(before, resource)
+        if before is None or before.wish != resource.wish:
             self._claim(resource.identity.id, resource)
             self._due(resource.config_map)
+
+    def view(self, body: Mapping[str, object], *, deleted: bool = False) -> None:
+        """Take the sight of a view that an event brought."""
+        view, known = seen.view(body), self._store.views
+        if known.lose(view) if deleted else known.see(view):
+            self._due(view.config_map)
+
+    def view_answered(self, body: Mapping[str, object]) -> None:
+        """Take the sight of a view that the answer to a write of its status brought."""
+        view = seen.view(body)
+        before = self._store.views.get(view.config_map)
+        if self._store.views.see(view) and (before is None or before.wish != view.wish):
+            self._due(view.config_map)
 
     def config_map(self, body: Mapping[str, object], *, deleted: bool = False) -> None:
         """Take the sight of a ConfigMap that an event brought."""
@@ -73,11 +92,16 @@ class Intake:
         unlabelled = {m.name for m in store.config_maps.values() if not m.is_labelled}
         servers = {key: r.identity.id for key in store.resources if (r := store.resources.get(key))}
         listed = {resource.config_map: resource for resource in resources}
-        for key in store.take_resource_list(listed, resources_version):
+        for key in store.resources.take_list(listed, resources_version):
             known = store.resources.get(key)
             self._claim(known.identity.id if known is not None else servers[key], known)
         gone = store.config_maps.take_list({m.name: m for m in config_maps}, config_maps_version)
-        store.doubtful |= {key for key in unlabelled & gone if store.resources.get(key) is not None}
+        store.doubtful |= {key for key in unlabelled & gone if store.is_wanted(key)}
+
+    def views_listed(self, views: Iterable[ViewResource], version: int) -> None:
+        """Take the list of all views; everything is looked at again."""
+        self._store.views.take_list({view.config_map: view for view in views}, version)
+        self._store.knows_views = True
 
     def arbitrate(self, register: Register) -> None:
         """Settle everybody's claims by what `register` holds."""
@@ -91,19 +115,31 @@ class Intake:
 
     def everything(self) -> None:
         """Have every key looked at."""
-        for key in {*self._store.resources, *self._store.config_maps, *self._store.doubtful}:
+        store = self._store
+        for key in {*store.resources, *store.views, *store.config_maps, *store.doubtful}:
             self._queue.wake(key, self._queue.now_s())
         self._queue.wake(REGISTER, self._queue.now_s())
 
     def routers_changed(self, servers: Iterable[str] | None) -> None:
-        """Have the servers looked at of which a router says something new (None: all)."""
+        """Have the servers looked at of which a router says something new.
+
+        None stands for all, and for all views too.
+        """
         if servers is None:
-            for key in self._store.resources:
+            for key in (*self._store.resources, *self._store.views):
                 self._due(key)
             return
         for server in servers:
             concerned = _key(server)
             if concerned is not None and self._store.resources.get(concerned) is not None:
+                self._due(concerned)
+
+    def views_changed(self, views: Iterable[str]) -> None:
+        """Have the views looked at of which a router says something new."""
+        for view in views:
+            namespace, _, name = view.partition("/")
+            concerned = labels.view_config_map_name(namespace, name)
+            if self._store.views.get(concerned) is not None:
                 self._due(concerned)
 
     def look_again(self, servers: Iterable[str]) -> None:
@@ -120,6 +156,22 @@ class Intake:
         # A register that could not be written is not hurried by what has nothing to do with it.
         if self._claims.decisions != decisions:
             self._write_register()
+
+    def _selected(self, before: Resource | None, after: Resource | None) -> None:
+        """Have the views looked at whose selector takes a server now and did not, or did."""
+        concerned = after or before
+        old, new = (None if one is None else one.labels for one in (before, after))
+        if concerned is None or old == new:
+            return
+        for view in self._store.views.values():
+            wish = view.wish
+            if (
+                not isinstance(wish, View)
+                or wish.identity.namespace != concerned.identity.namespace
+            ):
+                continue
+            if wish.selects(old) != wish.selects(new):
+                self._due(view.config_map)
 
     def _write_register(self) -> None:
         if not self._claims.is_register_right:

@@ -2,11 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from pointsman_contract import labels, meta
-from pointsman_contract.meta import EXPOSE, Exposed, Meta
+from pointsman_contract.labels import DATA_KEY
+from pointsman_contract.meta import Definitions, Meta
 from pointsman_operator.spec import API_VERSION, Server
 
 JSON = Mapping[str, object]
@@ -15,19 +16,28 @@ JSON = Mapping[str, object]
 class TooLarge(ValueError):
     """The document would be larger than its readers take; the message says what to shorten."""
 
+    def __init__(self, field: str, size: int, advice: str) -> None:
+        self.field = field
+        super().__init__(
+            f"{field} makes the published document {size} bytes long and at most {meta.MAX_BYTES}"
+            f" are read: {advice}"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """The ConfigMap that publishes one server."""
+    """The ConfigMap that publishes one server, or one view."""
 
     name: str
     namespace: str
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     document: str = field(repr=False)
-    """meta.json."""
+    """meta.json, or view.json."""
     owner: Mapping[str, str] | None = None
     """The resource, where it is in the same namespace: only there may it own the ConfigMap."""
+    data_key: str = DATA_KEY
+    """Under which the document lies."""
 
     @property
     def digest(self) -> str:
@@ -55,20 +65,41 @@ def meta_of(server: Server) -> Meta:
         expose=server.expose,
         timeout_seconds=server.timeout_s,
         suspend=server.suspend,
-        requires=() if Exposed.TOOLS in server.expose else (EXPOSE,),
+        definitions=server.definitions,
+        tools=server.overrides,
+        requires=tuple(
+            meta.restrictions(server.expose, server.definitions.policy, server.overrides)
+        ),
     )
 
 
 def document_of(server: Server) -> str:
     """Return the meta.json of `server`; raises TooLarge."""
-    document = meta.dump(meta_of(server))
+    published = meta_of(server)
+    document = meta.dump(published)
     if len(document) > meta.MAX_BYTES:
-        raise TooLarge(
-            f"spec.allowedTools makes the published document {len(document)} bytes long and at"
-            f" most {meta.MAX_BYTES} are read: allow fewer tools, or every tool with"
-            f' "{meta.EVERY_TOOL}"'
-        )
+        field, _, advice = max(_parts(published), key=lambda part: part[1])
+        raise TooLarge(field, len(document), advice)
     return document.decode()
+
+
+def _parts(published: Meta) -> Iterator[tuple[str, int, str]]:
+    """Yield each field that can grow, how much of the document it is, and how it shrinks."""
+
+    def lacks(**emptied: object) -> int:
+        return -len(meta.dump(published.model_copy(update=emptied)))
+
+    yield (
+        "spec.allowedTools",
+        lacks(allowed_tools=()),
+        f'allow fewer tools, or every tool with "{meta.EVERY_TOOL}"',
+    )
+    yield (
+        "spec.definitions.approved",
+        lacks(definitions=Definitions()),
+        "take out the tools that are there no more",
+    )
+    yield "spec.tools", lacks(tools=()), "shorten the descriptions there, or override fewer tools"
 
 
 def manifest_of(server: Server, *, namespace: str) -> Manifest:
@@ -111,7 +142,7 @@ def body_of(manifest: Manifest) -> JSON:
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": metadata,
-        "data": {labels.DATA_KEY: manifest.document},
+        "data": {manifest.data_key: manifest.document},
     }
 
 

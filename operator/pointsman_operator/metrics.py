@@ -20,6 +20,7 @@ class Kind(StrEnum):
     CONFIG_MAP = "configmap"
     STATUS = "status"
     REGISTER = "register"
+    EVENT = "event"
 
 
 class Metrics:

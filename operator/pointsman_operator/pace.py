@@ -18,6 +18,7 @@ class _Object:
     document: str | None = None
     counts: Counts | None = None
     counted_s: float = 0.0
+    differs_since_s: float | None = None
 
 
 class Pace:
@@ -67,6 +68,19 @@ class Pace:
         if known.counts != counts:
             known.counts, known.counted_s = counts, now_s
         return known.counted_s + self._settled_after_s
+
+    def differs(self, key: str, differs: bool, now_s: float) -> float | None:
+        """Return when routers will have differed about `key` for long enough; None if they agree.
+
+        Another difference is the same disagreement: one that changes for ever is told too.
+        """
+        known = self._of(key)
+        if not differs:
+            known.differs_since_s = None
+            return None
+        if known.differs_since_s is None:
+            known.differs_since_s = now_s
+        return known.differs_since_s + self._settled_after_s
 
     def forget(self, key: str) -> None:
         """Note that `key` is gone for good."""

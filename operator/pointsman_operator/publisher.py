@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from pointsman_contract import labels
 from pointsman_operator import manifests, seen
 from pointsman_operator.cluster import Cluster
 from pointsman_operator.manifests import Manifest
@@ -47,7 +46,7 @@ class Publisher:
 
     async def _cleanse(self, manifest: Manifest, observed: ConfigMap) -> None:
         body = dict(_with_metadata(manifests.body_of(manifest), {"uid": observed.uid}))
-        body["data"] = {labels.DATA_KEY: manifest.document, **dict.fromkeys(observed.strangers)}
+        body["data"] = {manifest.data_key: manifest.document, **dict.fromkeys(observed.strangers)}
         if observed.binary_strangers:
             body["binaryData"] = None
         self._writes.inc()

@@ -30,12 +30,40 @@ class Situation:
     """What the routers say; None while too few have been heard."""
     counts: Counts | None
     """How many routers serve the resource, once that has settled."""
+    differs: bool
+    """Whether what the routers show has differed for so long that it is no rollout."""
     failure: Finding | None
     """Why the ConfigMap could not be written."""
     namespace: str
     """Where ConfigMaps are written."""
     now: str
     """The time (RFC 3339)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What lies under a ConfigMap's name, and who is published there."""
+
+    observed: ConfigMap | None
+    publishes_living: bool
+    """Whether the resource that it says it publishes exists."""
+    uid: str | None
+    """Of the resource that is published under the name; None if there is none."""
+
+    @property
+    def is_its_own(self) -> bool:
+        """Whether what lies there publishes that very resource."""
+        there = self.observed
+        return there is not None and self.uid is not None and there.resource_uid == self.uid
+
+    @property
+    def is_foreign(self) -> bool:
+        """Whether something lies there that is nobody's of ours, past or present."""
+        there = self.observed
+        if there is None or self.is_its_own:
+            return False
+        is_orphan = there.is_labelled and bool(there.resource_uid) and not self.publishes_living
+        return not is_orphan
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +129,7 @@ def plan(situation: Situation) -> Plan:
             now=situation.now,
         )
     return Plan(
-        write=_write(manifest, situation),
+        write=to_write(manifest, _place(situation)),
         status=None if resource is None or status == resource.status else status,
     )
 
@@ -117,9 +145,8 @@ def _judge(situation: Situation) -> tuple[Outcome | None, Manifest | None]:
     if situation.conflict is not None:
         return Refused(Acceptance.PREFIX_CONFLICT, situation.conflict.message), None
     manifest = manifests.manifest_of(server, namespace=situation.namespace)
-    observed = situation.observed
-    if observed is not None and not _is_removable(observed, situation):
-        return Refused(Acceptance.NAME_CONFLICT, _name_conflict(manifest)), None
+    if _place(situation).is_foreign:
+        return Refused(Acceptance.NAME_CONFLICT, name_conflict(manifest)), None
     accepted = Accepted(
         prefix=server.prefix,
         config_map=manifest.name,
@@ -129,49 +156,48 @@ def _judge(situation: Situation) -> tuple[Outcome | None, Manifest | None]:
         failure=situation.failure,
         consensus=situation.consensus,
         counts=situation.counts,
+        differs=situation.differs,
     )
     return accepted, manifest
 
 
-def _write(manifest: Manifest | None, situation: Situation) -> Write | None:
-    observed = situation.observed
+def _place(situation: Situation) -> Place:
+    resource = situation.resource
+    return Place(
+        observed=situation.observed,
+        publishes_living=situation.publishes_living,
+        uid=None if resource is None else resource.identity.uid,
+    )
+
+
+def to_write(manifest: Manifest | None, place: Place) -> Write | None:
+    """Return what makes `place` hold `manifest` (None: nothing), or None where it is so."""
+    observed = place.observed
     if observed is None:
         return None if manifest is None else Create(manifest)
     if manifest is None:
-        return Remove(observed) if _is_removable(observed, situation) else None
-    if not _is_of(observed, situation) or observed.is_immutable:
+        return None if place.is_foreign else Remove(observed)
+    if not place.is_its_own or observed.is_immutable:
         return Replace(manifest, observed)
     if observed.strangers or observed.binary_strangers:
         return Cleanse(manifest, observed)
     return None if _is_right(observed, manifest) else Apply(manifest, observed)
 
 
-def _is_of(observed: ConfigMap, situation: Situation) -> bool:
-    resource = situation.resource
-    return resource is not None and observed.server_uid == resource.identity.uid
-
-
-def _is_orphan(observed: ConfigMap, situation: Situation) -> bool:
-    names_one = observed.is_labelled and bool(observed.server_uid)
-    return names_one and not situation.publishes_living
-
-
-def _is_removable(observed: ConfigMap, situation: Situation) -> bool:
-    return _is_of(observed, situation) or _is_orphan(observed, situation)
-
-
 def _is_right(observed: ConfigMap, manifest: Manifest) -> bool:
     return (
         observed.digest == manifest.digest
         and manifest.labels.items() <= observed.labels.items()
-        and observed.annotations == manifest.annotations
+        and manifest.annotations.items() <= observed.annotations.items()
         and (manifest.owner is None or manifest.owner["uid"] in observed.owners)
     )
 
 
-def _name_conflict(manifest: Manifest) -> str:
+def name_conflict(manifest: Manifest) -> str:
+    """Say that the name of `manifest` is taken."""
+    uid = labels.VIEW_UID if labels.is_of_view(manifest.name) else labels.SERVER_UID
     return (
         f"ConfigMap {manifest.name} in namespace {manifest.namespace} is somebody else's: delete"
-        f" or rename it (it has no label {labels.SELECTOR} or no {labels.SERVER_UID} of a server"
+        f" or rename it (it has no label {labels.META}={manifest.labels[labels.META]} or no {uid}"
         " of this cluster's past)"
     )

@@ -3,26 +3,38 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from pointsman_operator import seen
+from pointsman_operator import apierrors, seen
 from pointsman_operator.apierrors import ApiError
-from pointsman_operator.cluster import Cluster
+from pointsman_operator.cluster import Cluster, Listing
 from pointsman_operator.intake import Intake
 from pointsman_operator.manifests import JSON
 from pointsman_operator.metrics import Metrics
 from pointsman_operator.registrar import Registrar
-from pointsman_operator.seen import Unrecognisable
+from pointsman_operator.seen import Unrecognisable, ViewResource
 
 # Gaps come in flurries, one of each watch: one list answers them all.
 INTERVAL_S = 2.0
 RETRY_FIRST_S = 1.0
 RETRY_MAX_S = 15.0
 
+# What has to be done before views are served; what is published of them stays as it is until then.
+_LACKS: Mapping[type[ApiError], str] = {
+    apierrors.NotFound: (
+        "the API server knows no McpView: views are served once the CRD (crds/mcpview.yaml) is"
+        " installed"
+    ),
+    apierrors.Forbidden: (
+        "the operator may not list McpViews: views are served once its role has list and watch on"
+        " mcpviews, and patch on mcpviews/status"
+    ),
+}
+
 
 class Resync:
-    """Lists both kinds and the register: at the start, every so often, and after each gap.
+    """Lists all kinds and the register: at the start, every so often, and after each gap.
 
     No event ever tells what vanished while nobody listened.
     """
@@ -44,8 +56,11 @@ class Resync:
         self._interval_s = interval_s
         self._logger = logger
         self._gap = asyncio.Event()
+        self._missing: type[ApiError] | None = None
         self.is_done = False
         """Whether everything was listed at least once."""
+        self.views = asyncio.Event()
+        """Whether the API server has McpViews, and we may list them."""
 
     def gap(self) -> None:
         """Note that a watch may have missed something."""
@@ -75,10 +90,30 @@ class Resync:
 
     async def _list(self) -> None:
         resources = await self._cluster.list_resources(_known(seen.resource))
+        views = await self._list_views()
         config_maps = await self._cluster.list_config_maps(_known(seen.config_map))
+        if views is not None:
+            self._intake.views_listed(views.items, views.version)
         self._intake.listed(
             resources.items, resources.version, config_maps.items, config_maps.version
         )
+
+    async def _list_views(self) -> Listing[ViewResource] | None:
+        """Return every view; None while nobody can say which there are.
+
+        An operator may be newer than the kinds and the rights that it finds: servers are served
+        all the same.
+        """
+        try:
+            views = await self._cluster.list_views(_known(seen.view))
+        except (apierrors.NotFound, apierrors.Forbidden) as exc:
+            if self._missing is not type(exc):
+                self._logger.warning(_LACKS[type(exc)])
+            self._missing = type(exc)
+            return None
+        self._missing = None
+        self.views.set()
+        return views
 
     def _finish(self) -> None:
         self._intake.everything()

@@ -1,13 +1,16 @@
-"""What was last seen in the cluster: one resource, one ConfigMap."""
+"""What was last seen in the cluster: one resource of either kind, one ConfigMap."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pointsman_contract import labels
-from pointsman_operator import manifests, spec, status
+from pointsman_operator import manifests, spec, status, viewspec, viewstatus
 from pointsman_operator.conditions import Acceptance, Refused
-from pointsman_operator.spec import Identity, Server, SpecError, SpecReason
+from pointsman_operator.spec import Identity, Server
+from pointsman_operator.specerror import SpecError, SpecReason
 from pointsman_operator.status import Status
+from pointsman_operator.viewspec import View
+from pointsman_operator.viewstatus import ViewStatus
 
 _REASONS = {
     SpecReason.INVALID_URL: Acceptance.INVALID_URL,
@@ -29,11 +32,28 @@ class Resource:
     wish: Server | Refused
     """What it asks for, or what is wrong with that."""
     status: Status
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """By which views may select it."""
 
     @property
     def config_map(self) -> str:
         """Where it is published."""
         return labels.config_map_name(self.identity.namespace or "", self.identity.name)
+
+
+@dataclass(frozen=True, slots=True)
+class ViewResource:
+    """One McpView."""
+
+    identity: Identity
+    version: int
+    wish: View | Refused
+    status: ViewStatus
+
+    @property
+    def config_map(self) -> str:
+        """Where it is published."""
+        return labels.view_config_map_name(self.identity.namespace or "", self.identity.name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +64,8 @@ class ConfigMap:
     uid: str
     version: int
     is_labelled: bool
-    """Whether the mirrors take it for a published server."""
-    server_uid: str | None
+    """Whether the mirrors take it for something published."""
+    resource_uid: str | None
     """Which resource it says it publishes."""
     digest: str | None
     """Which document it holds; None if none."""
@@ -61,12 +81,23 @@ class ConfigMap:
 
 def resource(body: Mapping[str, object]) -> Resource:
     """Return what `body`, a resource, says; raises Unrecognisable."""
-    version = _version(body)
-    try:
-        identity = spec.identify(body)
-    except SpecError:
-        identity = _unusual_identity(body)
-    return Resource(identity, version, _wish(body), status.load(body.get("status")))
+    return Resource(
+        _identity(body),
+        _version(body),
+        _wish(body),
+        status.load(body.get("status")),
+        _texts(_members(body, "metadata"), "labels"),
+    )
+
+
+def view(body: Mapping[str, object]) -> ViewResource:
+    """Return what `body`, a view, says; raises Unrecognisable."""
+    return ViewResource(
+        _identity(body),
+        _version(body),
+        _view_wish(body),
+        viewstatus.load(body.get("status")),
+    )
 
 
 def config_map(body: Mapping[str, object]) -> ConfigMap:
@@ -77,19 +108,20 @@ def config_map(body: Mapping[str, object]) -> ConfigMap:
     if not isinstance(name, str):
         raise Unrecognisable("metadata.name is missing")
     data, binary = _texts(body, "data"), _members(body, "binaryData")
-    document = data.get(labels.DATA_KEY)
+    data_key = labels.VIEW_DATA_KEY if labels.is_of_view(name) else labels.DATA_KEY
+    document = data.get(data_key)
     its_labels, annotations = _texts(metadata, "labels"), _texts(metadata, "annotations")
     owners = metadata.get("ownerReferences")
     return ConfigMap(
         name=name,
         uid=uid,
         version=version,
-        is_labelled=its_labels.get(labels.META) == labels.META_VERSION,
-        server_uid=annotations.get(labels.SERVER_UID),
+        is_labelled=its_labels.get(labels.META) in _VERSIONS,
+        resource_uid=_resource_uid(name, annotations),
         digest=None if document is None else manifests.digest(document),
         labels={key: text for key, text in its_labels.items() if key in _LABELS},
         annotations={key: text for key, text in annotations.items() if key in _ANNOTATIONS},
-        strangers=tuple(sorted(data.keys() - {labels.DATA_KEY})),
+        strangers=tuple(sorted(data.keys() - {data_key})),
         binary_strangers=tuple(sorted(binary)),
         owners=frozenset(
             str(owner.get("uid"))
@@ -101,8 +133,32 @@ def config_map(body: Mapping[str, object]) -> ConfigMap:
 
 
 # Whatever else people hang on an object is theirs.
-_LABELS = frozenset([labels.MANAGED_BY, labels.META, labels.SERVER_NAME, labels.SERVER_NAMESPACE])
-_ANNOTATIONS = frozenset([labels.SERVER_UID, labels.SERVER_GENERATION])
+_LABELS = frozenset(
+    [
+        *(labels.MANAGED_BY, labels.META, labels.SERVER_NAME, labels.SERVER_NAMESPACE),
+        *(labels.VIEW_NAME, labels.VIEW_NAMESPACE),
+    ]
+)
+_ANNOTATIONS = frozenset(
+    [labels.SERVER_UID, labels.SERVER_GENERATION, labels.VIEW_UID, labels.VIEW_GENERATION]
+)
+_VERSIONS = frozenset([labels.META_VERSION, labels.VIEW_VERSION])
+
+
+def _resource_uid(name: str, annotations: Mapping[str, str]) -> str | None:
+    # Under the name of the one kind, an annotation of the other is somebody's addition.
+    keys = (labels.SERVER_UID, labels.VIEW_UID)
+    for key in reversed(keys) if labels.is_of_view(name) else keys:
+        if key in annotations:
+            return annotations[key]
+    return None
+
+
+def _identity(body: Mapping[str, object]) -> Identity:
+    try:
+        return spec.identify(body)
+    except SpecError:
+        return _unusual_identity(body)
 
 
 def _wish(body: Mapping[str, object]) -> Server | Refused:
@@ -114,6 +170,13 @@ def _wish(body: Mapping[str, object]) -> Server | Refused:
     except manifests.TooLarge as exc:
         return Refused(Acceptance.TOO_LARGE, str(exc))
     return server
+
+
+def _view_wish(body: Mapping[str, object]) -> View | Refused:
+    try:
+        return viewspec.parse(body)
+    except SpecError as exc:
+        return Refused(_REASONS[exc.reason], exc.message)
 
 
 def _unusual_identity(body: Mapping[str, object]) -> Identity:

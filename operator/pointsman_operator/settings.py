@@ -122,7 +122,19 @@ class Settings:
         f"{PREFIX}SETTLED_SECONDS",
         environment.seconds(0, 3600),
         "10",
-        "counts of routers are written once they stood still so long: a rollout changes them all",
+        "how routers count and differ is written once it stood still so long: a rollout changes it",
+    )
+    event_burst: int = setting(
+        f"{PREFIX}EVENT_BURST",
+        environment.whole(0, 1000),
+        "10",
+        "Events of one resource at once, for all that may happen within minutes; 0: none at all",
+    )
+    event_interval_s: float = setting(
+        f"{PREFIX}EVENT_INTERVAL_SECONDS",
+        environment.seconds(1, 86400),
+        "60",
+        "beyond the burst a resource has one Event so often: one that flaps fills no history",
     )
     identification: Identification = setting(
         _KUBECONFIG, _kubeconfig, "the pod's service account", "how to reach the API server"

@@ -47,15 +47,19 @@ class Tool:
     name: str
     exposed_name: str
     safe_name: str
+    digest: str | None = None
+    """Of its definition; None where the routers have different ones."""
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
-    """One tool left out."""
+class Remark:
+    """One tool left out, or one that is served and of which somebody should know something."""
 
     name: str
     reason: str
     message: str
+    digest: str | None = None
+    """Of the definition that waits to be approved, where that is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +70,9 @@ class Lists:
     tools: tuple[Tool, ...] = ()
     truncated: bool = False
     """Whether `tools` is only the beginning."""
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[Remark, ...] = ()
+    flagged: tuple[Remark, ...] = ()
+    """Tools that are served nevertheless."""
     unmatched: tuple[str, ...] = ()
     """Allowed names that the upstream does not have."""
     protocol_version: str | None = None
@@ -133,15 +139,10 @@ def dump(status: Status) -> dict[str, object]:
         ],
         "prefix": status.prefix,
         "toolCount": lists.tool_count,
-        "tools": [
-            {"name": tool.name, "exposedName": tool.exposed_name, "safeName": tool.safe_name}
-            for tool in lists.tools
-        ],
+        "tools": [_tool(tool) for tool in lists.tools],
         "toolsTruncated": lists.truncated or None,
-        "skippedTools": [
-            {"name": tool.name, "reason": tool.reason, "message": tool.message}
-            for tool in lists.skipped
-        ],
+        "skippedTools": [_remark(remark) for remark in lists.skipped],
+        "flaggedTools": [_remark(remark) for remark in lists.flagged],
         "unmatchedAllowedTools": list(lists.unmatched),
         "protocolVersion": lists.protocol_version,
         "serverInfo": {key: text for key, text in server_info.items() if text is not None},
@@ -154,6 +155,16 @@ def dump(status: Status) -> dict[str, object]:
     return {
         key: value for key, value in members.items() if key in always or value not in (None, [], {})
     }
+
+
+def _tool(tool: Tool) -> dict[str, str]:
+    members = {"name": tool.name, "exposedName": tool.exposed_name, "safeName": tool.safe_name}
+    return members | ({"digest": tool.digest} if tool.digest else {})
+
+
+def _remark(remark: Remark) -> dict[str, str]:
+    members = {"name": remark.name, "reason": remark.reason, "message": remark.message}
+    return members | ({"digest": remark.digest} if remark.digest else {})
 
 
 class _Members:
@@ -211,16 +222,24 @@ def _lists(status: _Members) -> Lists:
     return Lists(
         tool_count=status.number("toolCount") or 0,
         tools=tuple(
-            Tool(*item.strings("name", "exposedName", "safeName")) for item in status.items("tools")
+            Tool(name, exposed_name, safe_name, item.text("digest"))
+            for item in status.items("tools")
+            for name, exposed_name, safe_name in [item.strings("name", "exposedName", "safeName")]
         ),
         truncated=status.is_true("toolsTruncated"),
-        skipped=tuple(
-            Skipped(*item.strings("name", "reason", "message"))
-            for item in status.items("skippedTools")
-        ),
+        skipped=_remarks(status, "skippedTools"),
+        flagged=_remarks(status, "flaggedTools"),
         unmatched=status.texts("unmatchedAllowedTools"),
         protocol_version=status.text("protocolVersion"),
         server_name=server_info.text("name"),
         server_version=server_info.text("version"),
         schema_bytes=status.number("schemaBytes") or 0,
+    )
+
+
+def _remarks(status: _Members, key: str) -> tuple[Remark, ...]:
+    return tuple(
+        Remark(name, reason, message, item.text("digest"))
+        for item in status.items(key)
+        for name, reason, message in [item.strings("name", "reason", "message")]
     )

@@ -7,23 +7,24 @@ from datetime import datetime
 
 from pointsman_contract import labels
 from pointsman_contract.report import printable
-from pointsman_operator import apierrors, reconcile, seen, status
+from pointsman_operator import apierrors, reconcile, status
 from pointsman_operator.apierrors import ApiError
 from pointsman_operator.claims import Claims
 from pointsman_operator.cluster import Cluster
-from pointsman_operator.conditions import Publication
-from pointsman_operator.consensus import Consensus, Finding, reach
+from pointsman_operator.consensus import Consensus, reach
 from pointsman_operator.fleet import Fleet
 from pointsman_operator.intake import REGISTER, Intake
 from pointsman_operator.metrics import Kind, Metrics, Outcome
+from pointsman_operator.narrator import Narrator
 from pointsman_operator.pace import Pace
-from pointsman_operator.publisher import Publisher
 from pointsman_operator.reconcile import Remove, Situation, Write
 from pointsman_operator.registrar import Registrar
 from pointsman_operator.seen import Resource
 from pointsman_operator.spec import Server
-from pointsman_operator.status import Counts, Status, Truth
+from pointsman_operator.status import Counts, Status
 from pointsman_operator.store import Store
+from pointsman_operator.upkeep import Upkeep, unwritten
+from pointsman_operator.viewsteward import ViewMeans, ViewSteward
 from pointsman_operator.workqueue import WorkQueue
 
 # How often an object that turns out to be another one is looked at again before it has to wait.
@@ -42,6 +43,7 @@ class Means:
     cluster: Cluster
     fleet: Fleet
     registrar: Registrar
+    narrator: Narrator
     metrics: Metrics
 
 
@@ -57,7 +59,23 @@ class Steward:
         logger: logging.Logger,
     ) -> None:
         self._means = means
-        self._publisher = Publisher(means.cluster, means.store.config_maps, means.metrics)
+        self._upkeep = Upkeep(
+            means.store, means.queue, means.pace, means.cluster, means.metrics, logger=logger
+        )
+        self._views = ViewSteward(
+            ViewMeans(
+                store=means.store,
+                intake=means.intake,
+                queue=means.queue,
+                pace=means.pace,
+                cluster=means.cluster,
+                fleet=means.fleet,
+                upkeep=self._upkeep,
+                metrics=means.metrics,
+            ),
+            namespace=namespace,
+            clock=clock,
+        )
         self._namespace = namespace
         self._clock = clock
         self._logger = logger
@@ -95,9 +113,10 @@ class Steward:
         return await self._attempt(key)
 
     async def _attempt(self, key: str) -> Outcome:
+        if labels.is_of_view(key):
+            return await self._views.attempt(key)
         means = self._means
-        if key in means.store.doubtful:
-            await self._look(key)
+        await self._upkeep.look(key)
         situation = self._situation(key)
         plan = reconcile.plan(situation)
         if plan.write is not None:
@@ -105,31 +124,17 @@ class Steward:
                 if (fault := means.registrar.failure) is not None:
                     await self._tell(situation, fault, labels.REGISTER_NAME)
                 return Outcome.DEFERRED
-            if self._has_to_wait(key, plan.write):
+            if self._upkeep.has_to_wait(key, plan.write):
                 return Outcome.DEFERRED
             await self._carry_out(key, plan.write, situation)
-        elif situation.observed is not None and situation.observed.digest is not None:
-            means.pace.in_force(key, situation.observed.digest)
+        else:
+            self._upkeep.found_right(key)
         await self._write_status(situation.resource, plan.status)
         if situation.resource is None:
             means.pace.forget(key)
+            means.narrator.forget(key)
         changed = plan.write is not None or plan.status is not None
         return Outcome.WRITTEN if changed else Outcome.UNCHANGED
-
-    async def _look(self, key: str) -> None:
-        store = self._means.store
-        before = store.config_maps.get(key)
-        # What makes it doubtful again while we look is news.
-        store.doubtful.discard(key)
-        try:
-            body = await self._means.cluster.find_config_map(key)
-        except ApiError:
-            store.doubtful.add(key)
-            raise
-        if body is not None:
-            store.config_maps.put(key, seen.config_map(body))
-        elif before is not None:
-            store.config_maps.drop(key, before.version)
 
     def _situation(self, key: str) -> Situation:
         store, claims = self._means.store, self._means.claims
@@ -140,9 +145,10 @@ class Steward:
             resource=resource,
             conflict=claims.conflict(wish) if isinstance(wish, Server) else None,
             observed=observed,
-            publishes_living=observed is not None and store.is_living(observed.server_uid),
+            publishes_living=observed is not None and store.is_living(observed.resource_uid),
             consensus=consensus,
             counts=self._settled(key, resource, consensus),
+            differs=consensus is not None and self._differs(key, consensus),
             failure=None,
             namespace=self._namespace,
             now=self._clock().strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -157,7 +163,7 @@ class Steward:
     def _settled(
         self, key: str, resource: Resource | None, consensus: Consensus | None
     ) -> Counts | None:
-        if consensus is None or resource is None:
+        if consensus is None or resource is None or not consensus.is_counted:
             return None
         if self._means.fleet.is_fixed:
             return consensus.counts
@@ -169,6 +175,16 @@ class Steward:
             queue.wake(key, settled_s)
         return None
 
+    def _differs(self, key: str, consensus: Consensus) -> bool:
+        queue = self._means.queue
+        lasting_s = self._means.pace.differs(key, consensus.difference is not None, queue.now_s())
+        if lasting_s is None:
+            return False
+        if lasting_s > queue.now_s():
+            queue.wake(key, lasting_s)
+            return False
+        return True
+
     def _may_be_made(self, write: Write, situation: Situation) -> bool:
         # A holder that the register does not name could lose the prefix in a restart, and the
         # name would have led to two tenants.
@@ -177,40 +193,15 @@ class Steward:
         wish = situation.resource.wish
         return isinstance(wish, Server) and self._means.claims.is_written(wish)
 
-    def _has_to_wait(self, key: str, write: Write) -> bool:
-        if not self._is_repair(key, write):
-            return False
-        queue = self._means.queue
-        at_s = self._means.pace.repair_allowed(key, queue.now_s())
-        if at_s <= queue.now_s():
-            return False
-        queue.wake(key, at_s)
-        return True
-
-    def _is_repair(self, key: str, write: Write) -> bool:
-        if isinstance(write, Remove):
-            return False
-        return self._means.pace.is_repair(key, write.manifest.digest)
-
     async def _carry_out(self, key: str, write: Write, situation: Situation) -> None:
-        means = self._means
-        repair = self._is_repair(key, write)
-        means.pace.wrote(key, means.queue.now_s())
-        if repair:
-            means.pace.repaired(key, means.queue.now_s())
         try:
-            await self._publisher.carry_out(write)
+            await self._upkeep.carry_out(key, write)
         except (apierrors.Forbidden, apierrors.Refused, apierrors.NotFound) as exc:
             await self._tell(situation, exc, key)
             raise
-        document = None if isinstance(write, Remove) else write.manifest.digest
-        means.pace.in_force(key, document)
-        deed = type(write).__name__.lower()
-        facts = {"key": key, "deed": deed, "repair": repair}
-        self._logger.info("wrote a ConfigMap", extra=facts)
 
     async def _tell(self, situation: Situation, fault: ApiError, config_map: str) -> None:
-        plan = reconcile.plan(replace(situation, failure=_finding(fault, config_map)))
+        plan = reconcile.plan(replace(situation, failure=unwritten(fault, config_map)))
         await self._write_status(situation.resource, plan.status)
 
     async def _write_status(self, resource: Resource | None, wished: Status | None) -> None:
@@ -226,23 +217,8 @@ class Steward:
         except apierrors.NotFound:
             return  # It went meanwhile, and the event that says so is on its way.
         means.intake.answered(body)
+        means.narrator.tell(resource, wished, means.queue.now_s())
 
 
 def _told(exc: ApiError) -> str:
     return f"{type(exc).__name__}: {printable(str(exc), 300)}"
-
-
-def _finding(exc: ApiError, config_map: str) -> Finding:
-    if isinstance(exc, apierrors.Forbidden):
-        return Finding(
-            Truth.FALSE,
-            Publication.FORBIDDEN,
-            f"the operator may not write ConfigMap {config_map}: its role needs create, patch and"
-            " delete on configmaps in the release namespace",
-        )
-    return Finding(
-        Truth.FALSE,
-        Publication.API_ERROR,
-        f"ConfigMap {config_map} could not be written: the operator's log says why, and it is tried"
-        " again",
-    )

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Generic, Protocol, TypeVar
 
-from pointsman_operator.seen import ConfigMap, Resource
+from pointsman_operator.seen import ConfigMap, Resource, ViewResource
+from pointsman_operator.spec import Identity
 
 
 class _Versioned(Protocol):
@@ -74,42 +75,77 @@ class Sights(Generic[_Sight]):
         return news
 
 
+class _Living(_Versioned, Protocol):
+    @property
+    def identity(self) -> Identity: ...
+
+    @property
+    def config_map(self) -> str: ...
+
+
+_Resource = TypeVar("_Resource", bound=_Living)
+
+
+class Living(Sights[_Resource]):
+    """What is known of the resources of one kind, by the name of the ConfigMap concerned."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._uids: set[str] = set()
+
+    def lives(self, uid: str | None) -> bool:
+        """Say whether one of that uid exists."""
+        return uid in self._uids
+
+    def see(self, resource: _Resource) -> bool:
+        """Take a sight of one; say whether it was news."""
+        before = self.get(resource.config_map)
+        if not self.put(resource.config_map, resource):
+            return False
+        if before is not None:
+            self._uids.discard(before.identity.uid or "")
+        self._uids.add(resource.identity.uid or "")
+        return True
+
+    def lose(self, resource: _Resource) -> bool:
+        """Take it that one is gone; say whether that was news."""
+        known = self.get(resource.config_map)
+        if not self.drop(resource.config_map, resource.version):
+            return False
+        self._uids.discard((known or resource).identity.uid or "")
+        return True
+
+    def take_list(self, listed: Mapping[str, _Resource], version: int) -> set[str]:
+        """Take a list of all, which was true at `version`; return the keys of which it is news."""
+        news = super().take_list(listed, version)
+        self._uids = {resource.identity.uid or "" for resource in self.values()}
+        return news
+
+
 class Store:
     """What is known of the cluster; everything goes by the name of the ConfigMap concerned."""
 
     def __init__(self) -> None:
-        self.resources: Sights[Resource] = Sights()
+        self.resources: Living[Resource] = Living()
+        self.views: Living[ViewResource] = Living()
+        self.knows_views = False
+        """Whether views were ever listed: until then nobody can say which there are."""
         self.config_maps: Sights[ConfigMap] = Sights()
         self.doubtful: set[str] = set()
         """Names under which something may lie that was not seen: look before you write."""
-        self._uids: dict[str, str] = {}
 
     def is_living(self, uid: str | None) -> bool:
         """Say whether a resource of that uid exists."""
-        return uid in self._uids
+        return self.resources.lives(uid) or self.views.lives(uid)
 
-    def see(self, resource: Resource) -> bool:
-        """Take a sight of a resource; say whether it was news."""
-        before = self.resources.get(resource.config_map)
-        if not self.resources.put(resource.config_map, resource):
-            return False
-        if before is not None:
-            self._uids.pop(before.identity.uid or "", None)
-        self._uids[resource.identity.uid or ""] = resource.config_map
-        return True
+    def is_wanted(self, key: str) -> bool:
+        """Say whether there is a resource that is published under that name."""
+        return self.resources.get(key) is not None or self.views.get(key) is not None
 
-    def lose(self, resource: Resource) -> bool:
-        """Take it that a resource is gone; say whether that was news."""
-        known = self.resources.get(resource.config_map)
-        if not self.resources.drop(resource.config_map, resource.version):
-            return False
-        self._uids.pop((known or resource).identity.uid or "", None)
-        return True
-
-    def take_resource_list(self, listed: Mapping[str, Resource], version: int) -> set[str]:
-        """Take a list of all resources; return the keys of which it is news."""
-        news = self.resources.take_list(listed, version)
-        self._uids = {
-            resource.identity.uid or "": resource.config_map for resource in self.resources.values()
+    def neighbours(self, namespace: str | None) -> dict[str, Mapping[str, str]]:
+        """Return the labels of every McpServer of a namespace, by name."""
+        return {
+            resource.identity.name: resource.labels
+            for resource in self.resources.values()
+            if resource.identity.namespace == namespace
         }
-        return news

@@ -1,4 +1,4 @@
-"""How the framework is embedded: two watches, of two scopes, in a loop that is ours."""
+"""How the framework is embedded: three watches, of two scopes, in a loop that is ours."""
 
 import asyncio
 import itertools
@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
+from typing import NoReturn
 
 import aiohttp
 import kopf
@@ -43,13 +44,13 @@ class Scope:
     namespace: str
     """Where our ConfigMaps are."""
     watched: Sequence[str]
-    """Where McpServers are; empty for everywhere."""
+    """Where McpServers and McpViews are; empty for everywhere."""
     silence_s: float
     """How long a watch may say nothing before it is opened anew."""
 
 
 class Watches:
-    """Hears of every change to McpServers and to our ConfigMaps."""
+    """Hears of every change to McpServers, to our ConfigMaps, and to McpViews once there are."""
 
     def __init__(
         self,
@@ -58,32 +59,44 @@ class Watches:
         *,
         log_in: Callable[[], Awaitable[Access]],
         gap: Callable[[], None],
+        views: asyncio.Event,
     ) -> None:
+        """Take what is watched; McpViews are once `views` says that the API server has them."""
+        self._views = views
         self._scope = scope
         self._intake = intake
         self._log_in = log_in
         self._gap = gap
 
     async def run(self, started: Callable[[], None]) -> None:
-        """Watch until cancelled; `started` is called when the framework has set itself up.
+        """Watch until cancelled; `started` is called whenever the framework has set itself up.
 
         Raises Deaf.
         """
         tasks = [*await self._of_resources(), *await self._of_config_maps()]
         started()
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in tasks:
-                task.cancel()
-            ended = await asyncio.gather(*tasks, return_exceptions=True)
-        faults = [fault for fault in ended if isinstance(fault, Exception)]
-        raise Deaf(repr(faults[0]) if faults else "a watch ended") from next(iter(faults), None)
+        tasks.append(asyncio.create_task(self._follow_views(started)))
+        await _end_of(tasks)
+
+    async def _follow_views(self, started: Callable[[], None]) -> None:
+        # A watch of a kind that is not there would be deaf for ever.
+        await self._views.wait()
+        tasks = await self._of_views()
+        started()
+        await _end_of(tasks)
 
     async def _of_resources(self) -> Sequence["asyncio.Task[object]"]:
         watched = self._scope.watched
         return await _spawn(
             handlers.of_resources(self._intake, self._session_of(labels.PLURAL)),
+            self._settings(),
+            watched,
+        )
+
+    async def _of_views(self) -> Sequence["asyncio.Task[object]"]:
+        watched = self._scope.watched
+        return await _spawn(
+            handlers.of_views(self._intake, self._session_of(labels.VIEW_PLURAL)),
             self._settings(),
             watched,
         )
@@ -181,6 +194,17 @@ async def _spawn(
         namespaces=list(namespaces),
     )
     return list(tasks)
+
+
+async def _end_of(tasks: Sequence["asyncio.Task[object]"]) -> NoReturn:
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+    faults = [fault for fault in ended if isinstance(fault, Exception)]
+    raise Deaf(repr(faults[0]) if faults else "a watch ended") from next(iter(faults), None)
 
 
 def _session(access: Access, trace: aiohttp.TraceConfig) -> aiohttp.ClientSession:

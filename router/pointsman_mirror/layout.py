@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from pointsman_contract import labels, meta, strictjson
+from pointsman_contract import labels, meta, strictjson, view
 
 COMPLETE = ".complete"
 
@@ -21,14 +21,15 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """One object that publishes one server."""
+    """One object that publishes one server or view."""
 
     object_name: str
     namespace: str | None
-    """The server's namespace; None for a lone file that states none."""
+    """Its namespace; None for a lone file that states none."""
     name: str
     document: str
-    """The text of meta.json. Its readers judge it; an empty one is this server's fault alone."""
+    """The text of its file. Readers judge it; an empty one is the fault of this one alone."""
+    is_view: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +54,9 @@ class Generation:
     """Everything that readers shall see, in the order in which it has to be written."""
 
     files: tuple[File, ...]
-    """One meta.json per server in the order of their folders, then `.complete`."""
+    """One for each server and view in the order of their folders, then `.complete`."""
     servers: int
+    views: int = 0
     skipped: tuple[Skipped, ...] = ()
 
 
@@ -66,15 +68,16 @@ def from_config_map(body: Mapping[str, object]) -> Published | Skipped:
     """
     metadata = _mapping(body.get("metadata"))
     found = _mapping(metadata.get("labels"))
-    document = _mapping(body.get("data")).get(labels.DATA_KEY)
+    is_view = found.get(labels.META) == labels.VIEW_VERSION
+    document = _mapping(body.get("data")).get(_data_key(is_view))
     object_name = str(metadata.get("name", ""))
-    namespace, name = found.get(labels.SERVER_NAMESPACE), found.get(labels.SERVER_NAME)
+    namespace_label, name_label = _identity_labels(is_view)
+    namespace, name = found.get(namespace_label), found.get(name_label)
     if not isinstance(namespace, str) or not isinstance(name, str):
-        missing = labels.SERVER_NAME if isinstance(namespace, str) else labels.SERVER_NAMESPACE
+        missing = name_label if isinstance(namespace, str) else namespace_label
         return Skipped(object_name, Reason.INVALID_LABELS, f"label {missing} is missing")
-    return Published(
-        object_name, namespace, name, document=document if isinstance(document, str) else ""
-    )
+    text = document if isinstance(document, str) else ""
+    return Published(object_name, namespace, name, text, is_view)
 
 
 def build(objects: Iterable[Published | Skipped]) -> Generation:
@@ -90,6 +93,7 @@ def build(objects: Iterable[Published | Skipped]) -> Generation:
             claims[_folder(item)].append(item)
 
     files: list[File] = []
+    views = 0
     for folder in sorted(claims):
         holder, others = _holder(claims[folder])
         skipped += others
@@ -99,44 +103,58 @@ def build(objects: Iterable[Published | Skipped]) -> Generation:
             skipped.append(Skipped(holder.object_name, Reason.IDENTITY_MISMATCH, problem))
             continue
         content = holder.document.encode("utf-8", "surrogatepass")
-        files.append(File(f"{folder}/{labels.DATA_KEY}", content))
+        files.append(File(f"{folder}/{_data_key(holder.is_view)}", content))
+        views += holder.is_view
 
-    complete = json.dumps({"servers": len(files)})
+    servers = len(files) - views
+    complete = json.dumps({"servers": servers, "views": views})
     return Generation(
         files=(*files, File(COMPLETE, f"{complete}\n".encode())),
-        servers=len(files),
+        servers=servers,
+        views=views,
         skipped=tuple(sorted(skipped, key=lambda item: (item.object_name, item.reason))),
     )
 
 
 def _label_problem(item: Published) -> str | None:
-    # A dot would let two servers share one folder, a slash would leave the generation's.
-    for label, value in (
-        (labels.SERVER_NAMESPACE, item.namespace),
-        (labels.SERVER_NAME, item.name),
-    ):
+    # A dot would let two of them share one folder, a slash would leave the generation's.
+    of = _identity_labels(item.is_view)
+    for label, value in zip(of, (item.namespace, item.name), strict=True):
         if value is not None and not labels.is_dns_label(value):
             return f"label {label} must be a DNS label: lower-case letters, digits, inner hyphens"
     return None
 
 
+def _data_key(is_view: bool) -> str:
+    return labels.VIEW_DATA_KEY if is_view else labels.DATA_KEY
+
+
+def _identity_labels(is_view: bool) -> tuple[str, str]:
+    """Return the labels that state a namespace, and a name."""
+    if is_view:
+        return labels.VIEW_NAMESPACE, labels.VIEW_NAME
+    return labels.SERVER_NAMESPACE, labels.SERVER_NAME
+
+
 def _folder(item: Published) -> str:
+    if item.is_view:
+        # No label is empty, so that a lone view's folder is nobody else's.
+        return labels.view_folder(item.namespace or item.name, item.name if item.namespace else "")
     return item.name if item.namespace is None else f"{item.namespace}.{item.name}"
 
 
 def _holder(claims: list[Published]) -> tuple[Published | None, list[Skipped]]:
-    """Choose among the objects of one server: the one under the derived name, else a lone one."""
+    """Choose among the objects of one folder: the one under the derived name, else a lone one."""
+    first = claims[0]
     if len(claims) == 1:
-        return claims[0], []
-    server = labels.server_id(claims[0].namespace, claims[0].name)
-    derived = (
-        labels.config_map_name(claims[0].namespace, claims[0].name) if claims[0].namespace else ""
-    )
+        return first, []
+    derive = labels.view_config_map_name if first.is_view else labels.config_map_name
+    derived = derive(first.namespace, first.name) if first.namespace else ""
     holder = next((claim for claim in claims if claim.object_name == derived), None)
     message = (
-        f"{server} is published by {derived}"
+        f"{_called(first)} is published by {derived}"
         if holder
-        else f"{server} is published by {len(claims)} objects, so by none"
+        else f"{_called(first)} is published by {len(claims)} objects, so by none"
     )
     return holder, [
         Skipped(claim.object_name, Reason.DUPLICATE, message)
@@ -146,13 +164,14 @@ def _holder(claims: list[Published]) -> tuple[Published | None, list[Skipped]]:
 
 
 def _identity_problem(item: Published) -> str | None:
-    """Say where a document names another server than its labels do.
+    """Say where a document names another server or view than its labels do.
 
-    Readers believe the document, so it could stand in for a server that is not its own. One that
+    Readers believe the document, so it could stand in for one that is not its own. One that
     cannot be read names nobody, and one without a name is called by its folder.
     """
+    max_bytes = view.MAX_BYTES if item.is_view else meta.MAX_BYTES
     try:
-        document = strictjson.loads(item.document.encode("utf-8"), max_bytes=meta.MAX_BYTES)
+        document = strictjson.loads(item.document.encode("utf-8"), max_bytes=max_bytes)
     except (strictjson.NotStrictJSON, UnicodeEncodeError):
         return None
     if not isinstance(document, dict):
@@ -160,8 +179,13 @@ def _identity_problem(item: Published) -> str | None:
     namespace, name = document.get("namespace"), document.get("name")
     if (namespace, name) in ((None, None), (item.namespace, item.name)):
         return None
-    server = labels.server_id(item.namespace, item.name)
-    return f"{labels.DATA_KEY} must name the server that its labels name, {server}"
+    what = "view" if item.is_view else "server"
+    key = _data_key(item.is_view)
+    return f"{key} must name the {what} that its labels name, {_called(item)}"
+
+
+def _called(item: Published) -> str:
+    return labels.server_id(item.namespace, item.name)
 
 
 def _mapping(value: object) -> Mapping[str, object]:

@@ -18,6 +18,9 @@ class Metrics:
         self.servers = Gauge(
             "pointsman_mirror_servers", "Servers in the generation in force.", registry=registry
         )
+        self.views = Gauge(
+            "pointsman_mirror_views", "Views in the generation in force.", registry=registry
+        )
         self.skipped = Gauge(
             "pointsman_mirror_skipped",
             "Labelled objects that publish nothing, by reason.",

@@ -119,11 +119,16 @@ class Mirror:
 
     def _wrote(self, generation: Generation, in_force: InForce) -> None:
         self._metrics.servers.set(generation.servers)
+        self._metrics.views.set(generation.views)
         if self._in_force != in_force:
             self._metrics.generations.inc()
             self._logger.info(
                 "a generation is in force",
-                extra={"generation": in_force.target, "servers": generation.servers},
+                extra={
+                    "generation": in_force.target,
+                    "servers": generation.servers,
+                    "views": generation.views,
+                },
             )
         self._took_force(in_force)
         counted = Counter(item.reason for item in generation.skipped)

@@ -1,12 +1,12 @@
 """Whether a request is let in at all, and which endpoint it means."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import parse_qsl, unquote
 
 from pointsman_contract import labels
 from pointsman_router import hostnames, refusals
-from pointsman_router.dispatch import View
+from pointsman_router.endpoints import View
 from pointsman_router.listing import Form
 from pointsman_router.refusals import Refusal
 
@@ -122,6 +122,11 @@ def _view(target: str, default: Form) -> View | Refusal:
             return View(Form.BARE, unquote(name))
         case ["", "mcp", "servers", namespace, name] if _is_name(namespace) and _is_name(name):
             return View(Form.BARE, labels.server_id(unquote(namespace), unquote(name)))
+        case ["", "mcp", "views", *names] if len(names) in (1, 2) and all(map(_is_name, names)):
+            view = _named_view(query, default)
+            # As `labels.server_id` joins a namespace and a name.
+            of = "/".join(map(unquote, names))
+            return replace(view, view=of) if isinstance(view, View) else view
         case _:
             return refusals.no_such_path()
 

@@ -8,13 +8,14 @@ from types import MappingProxyType
 
 from pointsman_contract import digest, names
 from pointsman_contract.report import ServerReason, SkippedTool, State, ToolReason, printable
-from pointsman_router import beside, departed, exposure, listing
+from pointsman_router import beside, departed, exposure, listing, views
 from pointsman_router.beside import Together
 from pointsman_router.departed import Memory
 from pointsman_router.exposure import Exposure, Route
 from pointsman_router.listing import Form, Line
 from pointsman_router.offer import Finding
 from pointsman_router.registry import Registry
+from pointsman_router.views import Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,8 @@ class Catalogue:
     fault: str | None = None
     departed_prompts: Memory = field(default_factory=dict)
     departed_uris: Memory = field(default_factory=dict)
+    views: Mapping[str, Table] = field(default_factory=dict)
+    """By id."""
 
 
 def empty() -> Catalogue:
@@ -81,7 +84,8 @@ def build(
         if len(claimants) == 1
         for server, tool in claimants
     }
-    remembered = partial(departed.remembered, suspended=_suspended(registry), now_s=now_s)
+    suspended = _suspended(registry)
+    remembered = partial(departed.remembered, suspended=suspended, now_s=now_s)
     return Catalogue(
         revision=digest.revision(
             (
@@ -114,6 +118,15 @@ def build(
             before.beside.resource_table.routes,
             shown_beside.resource_table.routes,
             at_most=departed.DEPARTED_URIS_MAX,
+        ),
+        views=views.build(
+            registry.views,
+            exposures,
+            routes,
+            before.views,
+            suspended=suspended,
+            max_length=max_length,
+            now_s=now_s,
         ),
     )
 

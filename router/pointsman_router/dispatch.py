@@ -1,22 +1,23 @@
 """What is to be done with one request: an answer, a call to forward, or a refusal."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pointsman_contract import rawjson
 from pointsman_contract.meta import Exposed
 from pointsman_router import (
     changes,
     dispatch_beside,
+    endpoints,
     listing,
     outgoing,
     paramheaders,
     refusals,
 )
-from pointsman_router.catalogue import Catalogue, became
+from pointsman_router.catalogue import Catalogue
 from pointsman_router.dispatch_beside import PromptsListed, UrisListed
+from pointsman_router.endpoints import View
 from pointsman_router.eras import Revision, legacy
-from pointsman_router.exposure import Route
 from pointsman_router.jsonrpc import Notification, Request
 from pointsman_router.listing import Form, Good, Line
 from pointsman_router.outgoing import Forward
@@ -41,15 +42,6 @@ _CALL_PARAMS = frozenset(["name", "arguments", "_meta"])
 
 
 @dataclass(frozen=True, slots=True)
-class View:
-    """Which list an endpoint shows."""
-
-    form: Form
-    server: str | None = None
-    """The only server, on the endpoint of one; its tools go by their own names."""
-
-
-@dataclass(frozen=True, slots=True)
 class Empty:
     """An answer without content: `ping`."""
 
@@ -59,11 +51,16 @@ class Welcome:
     """The answer to `initialize`."""
 
     revision: Revision
+    tools_alone: bool = False
+    """Whether nothing beside tools is offered here."""
 
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
     """The answer to `server/discover`."""
+
+    tools_alone: bool = False
+    """As in a welcome."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,32 +121,37 @@ def decide(
     `sent` are the headers that it came with.
     """
     modern = revision is Revision.MODERN
+    view = endpoints.resolved(catalogue, view)
     match request.method:
         case "tools/call":
             return call_tool(catalogue, view, request, sent if modern else None)
         case "tools/list":
             return list_tools(catalogue, view, request.params, page_size)
         case "initialize" if not modern:
-            agreed = legacy.agreed(request.params)
-            return Welcome(agreed) if isinstance(agreed, Revision) else agreed
+            return _welcome(view, request.params)
         case "ping" if not modern:
             return Empty()
         case "logging/setLevel" if not modern:
             return _set_level(request.params)
         case "server/discover" if modern:
-            return Discovered()
+            return Discovered(view.tools_alone)
         case "subscriptions/listen" if modern:
-            return _listen(request.params)
+            return _listen(view, request.params)
         case "prompts/get":
-            return dispatch_beside.get_prompt(catalogue, view.server, request, revision)
+            return dispatch_beside.get_prompt(catalogue, view.beside, request, revision)
         case "resources/read":
-            return dispatch_beside.read_resource(catalogue, view.server, request, revision)
+            return dispatch_beside.read_resource(catalogue, view.beside, request, revision)
         case "completion/complete":
-            return dispatch_beside.complete(catalogue, view.server, request, revision)
+            return dispatch_beside.complete(catalogue, view.beside, request, revision)
         case "prompts/list" | "resources/list" | "resources/templates/list":
             return _list_beside(catalogue, view, request, page_size)
         case method:
             return refusals.method_not_found(revision, method)
+
+
+def _welcome(view: View, params: Mapping[str, bytes]) -> Welcome | Refusal:
+    agreed = legacy.agreed(params)
+    return agreed if isinstance(agreed, Refusal) else Welcome(agreed, view.tools_alone)
 
 
 def _set_level(params: Mapping[str, bytes]) -> Empty | Refusal:
@@ -177,14 +179,15 @@ def list_tools(
     cursor = _cursor(params)
     if isinstance(cursor, Refusal):
         return cursor
-    if catalogue.echo and view.server is None:
+    if catalogue.echo and view.is_whole:
         return EchoListed(catalogue.revision) if cursor is None else refusals.unknown_cursor()
     try:
-        page = listing.page(shown(catalogue, view), view.form, cursor, page_size)
+        page = listing.page(endpoints.shown(catalogue, view), view.form, cursor, page_size)
     except listing.UnknownCursor:
         return refusals.unknown_cursor()
     good = Good(catalogue.ttl_ms, catalogue.private)
-    return Listed(page.lines, view.form, catalogue.revision, page.next_cursor, good)
+    revision = endpoints.revision(catalogue, view)
+    return Listed(page.lines, view.form, revision, page.next_cursor, good)
 
 
 def call_tool(catalogue: Catalogue, view: View, request: Request, sent: Sent | None) -> Decision:
@@ -198,11 +201,11 @@ def call_tool(catalogue: Catalogue, view: View, request: Request, sent: Sent | N
     arguments = request.params.get("arguments", b"{}")
     if rawjson.kind(arguments) != "{":
         return refusals.invalid_params("params.arguments must be an object.")
-    if catalogue.echo and view.server is None and name == ECHO:
+    if catalogue.echo and view.is_whole and name == ECHO:
         return _echo(arguments)
-    route = _routes(catalogue, view).get(name)
+    route = endpoints.routes(catalogue, view).get(name)
     if route is None:
-        return refusals.unknown_tool(name, became(catalogue, name, view.server))
+        return refusals.unknown_tool(name, endpoints.became(catalogue, view, name))
     if sent and (wrong := paramheaders.mismatch(route.annotations, arguments, sent)):
         return refusals.header_mismatch(wrong.header, wrong.why)
     return outgoing.forward(route, request, arguments, is_modern=sent is not None)
@@ -214,9 +217,16 @@ def _list_beside(
     cursor = _cursor(request.params)
     if isinstance(cursor, Refusal):
         return cursor
+    listed: PromptsListed | UrisListed | Refusal
     if request.method in dispatch_beside.URI_LISTS:
-        return dispatch_beside.list_uris(catalogue, request.method, view.server, cursor, page_size)
-    return dispatch_beside.list_prompts(catalogue, view.form, view.server, cursor, page_size)
+        listed = dispatch_beside.list_uris(
+            catalogue, request.method, view.beside, cursor, page_size
+        )
+    else:
+        listed = dispatch_beside.list_prompts(catalogue, view.form, view.beside, cursor, page_size)
+    if isinstance(listed, Refusal):
+        return listed
+    return replace(listed, revision=endpoints.revision(catalogue, view))
 
 
 def _cursor(params: Mapping[str, bytes]) -> str | Refusal | None:
@@ -227,29 +237,14 @@ def _cursor(params: Mapping[str, bytes]) -> str | Refusal | None:
         return refusals.invalid_params("cursor must be a string.")
 
 
-def _listen(params: Mapping[str, bytes]) -> Listen | Refusal:
+def _listen(view: View, params: Mapping[str, bytes]) -> Listen | Refusal:
     try:
-        return Listen(changes.wanted(params.get("notifications", b"{}")))
+        wanted = changes.wanted(params.get("notifications", b"{}"))
     except rawjson.Malformed:
         return refusals.invalid_params(
             "params.notifications must be an object with unique members."
         )
-
-
-def shown(catalogue: Catalogue, view: View) -> Sequence[Line]:
-    """Return the tools that a view lists, in order."""
-    if view.server is None:
-        return catalogue.lines[view.form]
-    exposure = catalogue.exposures.get(view.server)
-    # In the offer's order, which is that of the tools' own names.
-    return tuple(exposure.lines.values()) if exposure else ()
-
-
-def _routes(catalogue: Catalogue, view: View) -> Mapping[str, Route]:
-    if view.server is None:
-        return catalogue.routes
-    exposure = catalogue.exposures.get(view.server)
-    return exposure.bare if exposure else {}
+    return Listen(tuple(of for of in wanted if of is Exposed.TOOLS or not view.tools_alone))
 
 
 def _echo(arguments: bytes) -> Echoed | Refusal:

@@ -8,7 +8,7 @@ from aiohttp import web
 from multidict import CIMultiDictProxy, istr
 
 from pointsman_router.admission import Accepted, Head
-from pointsman_router.dispatch import View
+from pointsman_router.endpoints import View
 from pointsman_router.eras import modern
 from pointsman_router.httpbytes import USUAL, Spoken
 from pointsman_router.paramheaders import Sent

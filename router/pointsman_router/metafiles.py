@@ -1,4 +1,4 @@
-"""What lies in the directory at one moment: every meta.json, opened without trust."""
+"""What lies in the directory at one moment: every document in it, opened without trust."""
 
 import errno
 import hashlib
@@ -9,18 +9,21 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
-from pointsman_contract import meta, strictjson
+from pointsman_contract import meta, strictjson, view
+from pointsman_contract.labels import DATA_KEY as META
+from pointsman_contract.labels import VIEW_DATA_KEY as VIEW
 from pointsman_contract.meta import InvalidMeta
 from pointsman_contract.report import printable
-from pointsman_router.reading import Absent, Bad, Broken, File, Folders, Good, Seen
+from pointsman_contract.view import InvalidView
+from pointsman_router.reading import Absent, Bad, Broken, File, Folders, Good, GoodView, Seen
 
 LINK = "..data"
-META = "meta.json"
 COMPLETE = ".complete"
 # What the mirror calls its generations; only these carry the mark of completeness.
 GENERATION = "..gen-"
-# The mark holds one number.
+# The mark holds two numbers.
 COMPLETE_MAX_BYTES = 1024
 # A reader that loses ten races in a row is not read to the end by an eleventh: the next poll is.
 ATTEMPTS_MAX = 10
@@ -54,13 +57,13 @@ class _Known:
 
 
 class MetaFiles:
-    """The meta files of one directory, each read again only when it changed."""
+    """The documents in one directory, each read again only when it changed."""
 
     def __init__(self, directory: str, *, restless_ns: int = RESTLESS_NS) -> None:
         self._directory = directory
         self._restless_ns = restless_ns
         self._link: str | None = None
-        self._known: dict[str, _Known] = {}
+        self._known: dict[tuple[str, str], _Known] = {}
 
     @property
     def is_linked(self) -> bool:
@@ -118,7 +121,7 @@ class MetaFiles:
 
     def _all(self, parent: int, folders: list[str], *, complete: bool) -> Folders:
         files = {folder: self._folder(parent, folder) for folder in folders}
-        self._known = {folder: known for folder, known in self._known.items() if folder in files}
+        self._known = {key: known for key, known in self._known.items() if key[0] in files}
         return Folders(files, complete)
 
     def _folder(self, parent: int, name: str) -> File:
@@ -153,42 +156,57 @@ class MetaFiles:
             return Bad(f"{LINK} cannot be read: {_reason(exc)}")
 
     def _file(self, folder: int, name: str) -> File:
+        of_server, of_view = self._document(folder, name, META), self._document(folder, name, VIEW)
+        if isinstance(of_view, Absent):
+            return of_server
+        if isinstance(of_server, Absent):
+            return of_view
+        return Bad(f"the folder holds {META} and {VIEW}: give each a folder of its own")
+
+    def _document(self, folder: int, name: str, document: str) -> File:
+        bad = partial(Bad, of_view=document == VIEW)
         try:
-            status = os.stat(META, dir_fd=folder, follow_symlinks=False)
+            status = os.stat(document, dir_fd=folder, follow_symlinks=False)
             if stat.S_ISLNK(status.st_mode):
-                return Bad(f"{META} is a link, which is not followed: put the file itself there")
+                return bad(
+                    f"{document} is a link, which is not followed: put the file itself there"
+                )
             if not stat.S_ISREG(status.st_mode):
-                return Bad(f"{META} is no regular file")
-            known = self._known.get(name)
+                return bad(f"{document} is no regular file")
+            known = self._known.get((name, document))
             if known and known.stamp == _stamp(status):
                 return known.file
-            with _opened(META, _FILE, folder) as file:
+            with _opened(document, _FILE, folder) as file:
                 if not stat.S_ISREG(os.fstat(file).st_mode):
-                    return Bad(f"{META} is no regular file")
-                data = _read(file, meta.MAX_BYTES)
+                    return bad(f"{document} is no regular file")
+                data = _read(file, max(meta.MAX_BYTES, view.MAX_BYTES))
                 stamp = self._stamp_at_rest(os.fstat(file))
         except FileNotFoundError:
-            return Absent(f"{META} is missing")
+            return Absent(f"{document} is missing")
         except OSError as exc:
-            return Bad(f"{META} cannot be read: {_reason(exc)}")
+            return bad(f"{document} cannot be read: {_reason(exc)}")
         digest = hashlib.sha256(data).digest()
         same = known.file if known and known.digest == digest else None
-        self._known[name] = _Known(stamp, digest, same or _parsed(data, name))
-        return self._known[name].file
+        found = _Known(stamp, digest, same or _parsed(data, name, document))
+        self._known[name, document] = found
+        return found.file
 
     def _stamp_at_rest(self, status: os.stat_result) -> _Stamp | None:
         written_ns = max(status.st_mtime_ns, status.st_ctime_ns)
         return _stamp(status) if written_ns < time.time_ns() - self._restless_ns else None
 
 
-def _parsed(data: bytes, folder: str) -> File:
+def _parsed(data: bytes, folder: str, document: str) -> File:
+    of_view = document == VIEW
     try:
+        if of_view:
+            return GoodView(view.load(data, folder=folder))
         return Good(meta.load(data, folder=folder))
-    except InvalidMeta as exc:
-        return Bad(f"{META}: {exc}")
-    except Exception:  # whatever one file brings, it costs that one server
+    except (InvalidMeta, InvalidView) as exc:
+        return Bad(f"{document}: {exc}", of_view)
+    except Exception:  # whatever one file brings, it costs that one server or view
         _LOG.exception("a file could not be judged", extra={"folder": printable(folder)})
-        return Bad(f"{META}: cannot be judged by this router; its log says why")
+        return Bad(f"{document}: cannot be judged by this router; its log says why", of_view)
 
 
 def _incompleteness(generation: int, folders: int) -> str | None:
@@ -199,16 +217,17 @@ def _incompleteness(generation: int, folders: int) -> str | None:
         return f"the generation is not finished: {COMPLETE} is missing"
     except strictjson.NotStrictJSON as exc:
         return f"{COMPLETE} {exc}"
-    servers = mark.get("servers") if isinstance(mark, dict) else None
-    if type(servers) is not int:
-        return f"{COMPLETE} must say how many servers there are"
-    if servers != folders:
-        return f"{COMPLETE} speaks of {servers} servers, and {folders} are there"
+    said = mark if isinstance(mark, dict) else {}
+    servers, views = said.get("servers"), said.get("views", 0)
+    if type(servers) is not int or type(views) is not int:
+        return f"{COMPLETE} must say how many servers and views there are"
+    if servers + views != folders:
+        return f"{COMPLETE} speaks of {servers} servers and {views} views, and {folders} are there"
     return None
 
 
 def _names(directory: int) -> list[str]:
-    """Return the folders of servers; a link counts, since someone meant it to be one."""
+    """Return the folders of servers and views; a link counts: someone meant it to be one."""
     with os.scandir(directory) as entries:
         return [
             entry.name

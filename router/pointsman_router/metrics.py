@@ -139,6 +139,11 @@ def _state(report: Report | None) -> Iterator[Metric]:
     for state in State:
         servers.add_metric([state], states[state])
     yield servers
+    states = Counter(view.state for view in report.views) if report else Counter()
+    views = GaugeMetricFamily("pointsman_router_views", "Registered views.", labels=["state"])
+    for state in (State.SERVING, State.SKIPPED):
+        views.add_metric([state], states[state])
+    yield views
     yield GaugeMetricFamily(
         "pointsman_router_tools",
         "Tools that agents see.",

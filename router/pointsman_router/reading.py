@@ -1,4 +1,4 @@
-"""Which absence in the directory means what, and which metas stay in force meanwhile."""
+"""Which absence in the directory means what, and which documents stay in force meanwhile."""
 
 import re
 from collections.abc import Mapping
@@ -8,9 +8,10 @@ from typing import TypeAlias
 from pointsman_contract import labels
 from pointsman_contract.meta import Meta
 from pointsman_contract.report import printable
+from pointsman_contract.view import ViewMeta
 
-# How the mirror names a server's folder: two DNS labels.
-_PUBLISHED = re.compile(r"([a-z0-9-]{1,63})\.([a-z0-9-]{1,63})", re.ASCII)
+# How the mirror names the folder of a server, and that of a view: two DNS labels, and a word.
+_PUBLISHED = re.compile(r"([a-z0-9-]{1,63})\.([a-z0-9-]{1,63})(?:\.view)?", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,20 +22,29 @@ class Good:
 
 
 @dataclass(frozen=True, slots=True)
+class GoodView:
+    """The file holds a view."""
+
+    view: ViewMeta
+
+
+@dataclass(frozen=True, slots=True)
 class Bad:
     """The file is there and invalid as a whole, or may not be read."""
 
     message: str
+    of_view: bool = False
+    """Whether it would be a view; what cannot be told is a server's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Absent:
-    """The folder is there, its meta.json is not."""
+    """The folder is there, its file is not."""
 
     message: str
 
 
-File: TypeAlias = Good | Bad | Absent
+File: TypeAlias = Good | GoodView | Bad | Absent
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +68,7 @@ Seen: TypeAlias = Folders | Broken
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One folder of the directory."""
+    """One folder of the directory that is a server's."""
 
     id: str
     """The server's identity as its last good file states it, else as the folder's name does."""
@@ -69,15 +79,34 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
+class ViewEntry:
+    """One folder of the directory that is a view's."""
+
+    id: str
+    """As a server's."""
+    view: ViewMeta | None
+    """The last good one; None where there never was one."""
+    fault: str | None = None
+    """Why the file that is there now is not in force."""
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
-    """The metas in force."""
+    """The documents in force."""
 
     entries: Mapping[str, Entry] = field(default_factory=dict)
-    """By folder, in order."""
+    """Those of servers, by folder, in order."""
     fault: str | None = None
     """Why the last good set is held, or, where none was loaded, why there is none."""
     loaded: bool = False
     """Whether the directory was ever readable as a whole."""
+    views: Mapping[str, ViewEntry] = field(default_factory=dict)
+    """By folder, in order; none of the servers' folders."""
+
+    @property
+    def folders(self) -> Mapping[str, Entry | ViewEntry]:
+        """Everything that is in force, by folder."""
+        return {**self.entries, **self.views}
 
 
 def settle(previous: Reading, seen: Seen) -> Reading:
@@ -86,41 +115,64 @@ def settle(previous: Reading, seen: Seen) -> Reading:
     | seen                                           | in force                                |
     |------------------------------------------------|-----------------------------------------|
     | not readable as a whole                        | all that was; before any set: nothing   |
-    | no server, after a set with servers            | all that was: more likely fault than wish |
-    | no server, in a finished generation            | no server: all were removed on purpose  |
-    | no server, at the start                        | no server                               |
+    | nothing, after a set with something            | all that was: more likely fault than wish |
+    | nothing, in a finished generation              | nothing: all was removed on purpose     |
+    | nothing, at the start                          | nothing                                 |
     | a folder is gone, others are there             | not that one: removed on purpose        |
-    | a folder is there, its good file is bad or gone | its last good meta, with the fault      |
-    | a folder that never had a file                 | no server                               |
-    | a bad file that never was good                 | a server without meta, with the fault   |
+    | a folder is there, its good file is bad or gone | its last good document, with the fault  |
+    | a folder that never had a file                 | nothing                                 |
+    | a bad file that never was good                 | no document, with the fault             |
+    | a good file of the other kind                  | that one                                |
     """
     match seen:
         case Broken(message):
             return replace(previous, fault=message)
         case Folders(files, complete):
-            entries = {
+            before = previous.folders
+            found = {
                 folder: entry
                 for folder in sorted(files)
-                if (entry := _entry(folder, files[folder], previous.entries.get(folder), complete))
+                if (entry := _entry(folder, files[folder], before.get(folder), complete))
             }
-            if previous.entries and not entries and not complete:
+            if before and not found and not complete:
                 return replace(
                     previous,
-                    fault="the directory is empty: the last good servers stay in force"
+                    fault="the directory is empty: the last good servers and views stay in force"
                     " until it holds one again",
                 )
-            return Reading(entries, None, loaded=True)
+            return Reading(
+                {folder: entry for folder, entry in found.items() if isinstance(entry, Entry)},
+                None,
+                loaded=True,
+                views={
+                    folder: entry for folder, entry in found.items() if isinstance(entry, ViewEntry)
+                },
+            )
 
 
-def _entry(folder: str, file: File, before: Entry | None, complete: bool) -> Entry | None:
-    held = before.meta if before else None
+def _entry(
+    folder: str, file: File, before: Entry | ViewEntry | None, complete: bool
+) -> Entry | ViewEntry | None:
     match file:
         case Good(meta):
             return Entry(meta.id, meta)
-        case Bad(message):
-            return Entry(held.id if held else _id(folder, complete), held, message)
+        case GoodView(view):
+            return ViewEntry(view.id, view)
+        case Bad(message, of_view):
+            if held := _held(before, message):
+                return held
+            return (ViewEntry if of_view else Entry)(_id(folder, complete), None, message)
         case Absent(message):
-            return Entry(held.id, held, message) if held else None
+            return _held(before, message)
+
+
+def _held(before: Entry | ViewEntry | None, message: str) -> Entry | ViewEntry | None:
+    """Return the last good document of a folder, with what is wrong with the one there now."""
+    match before:
+        case Entry(meta=Meta()) | ViewEntry(view=ViewMeta()):
+            return replace(before, fault=message)
+        case _:
+            return None
 
 
 def _id(folder: str, complete: bool) -> str:

@@ -7,7 +7,17 @@ from dataclasses import dataclass
 import msgspec
 from aiohttp import web
 
-from pointsman_router import admission, dispatch, familiar, heads, jsonrpc, port, refusals, respond
+from pointsman_router import (
+    admission,
+    dispatch,
+    endpoints,
+    familiar,
+    heads,
+    jsonrpc,
+    port,
+    refusals,
+    respond,
+)
 from pointsman_router.admission import Hosts
 from pointsman_router.agentline import Connection
 from pointsman_router.catalogue import Catalogue
@@ -71,9 +81,7 @@ class Reception:
         admitted = self._admitted(request)
         if isinstance(admitted, Refusal):
             return respond.refused(admitted)
-        catalogue = self._current()
-        view = admitted.view
-        if view.server is not None and view.server not in catalogue.exposures:
+        if not endpoints.is_there(self._current(), admitted.view):
             return respond.refused(refusals.no_such_path())
         body = await self._body(request)
         if isinstance(body, Refusal):
@@ -110,7 +118,7 @@ class Reception:
             catalogue, begun = flight.catalogue, flight.begun
         admitted = meaning.admitted
         view = admitted.view
-        if view.server is not None and view.server not in catalogue.exposures:
+        if not endpoints.is_there(catalogue, view):
             return respond.refused(refusals.no_such_path())
         try:
             parsed = jsonrpc.parse(body)

@@ -229,3 +229,5 @@ def _log_difference(old: Registry, new: Registry) -> None:
             "directory: servers registered",
             extra={"servers": len(new.servers), "added": added, "removed": removed},
         )
+    if old.views.keys() != new.views.keys():
+        _LOG.info("directory: views registered", extra={"views": len(new.views)})

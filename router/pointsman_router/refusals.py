@@ -69,7 +69,7 @@ def foreign_origin() -> Refusal:
 
 
 def no_such_path() -> Refusal:
-    """A path that is no endpoint, or that of a server that is not registered."""
+    """A path that is no endpoint, or that of a server or view that is not registered."""
     return Refusal(404, jsonrpc.INVALID_REQUEST, "There is no MCP endpoint at this path.")
 
 

@@ -1,13 +1,15 @@
-"""Which servers are registered, and which of them nothing is exposed of, whatever they offer."""
+"""Which servers and views are registered, and of which nothing is shown, whatever is offered."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
-from pointsman_contract import url
+from pointsman_contract import url, view
 from pointsman_contract.meta import KNOWN_FEATURES, Exposed, Meta, Protocol
 from pointsman_contract.report import ServerReason, printable
-from pointsman_router.reading import Entry, Reading
+from pointsman_contract.view import ViewMeta
+from pointsman_router.reading import Entry, Reading, ViewEntry
 
 # How many rivals a message names before it only counts them.
 _NAMED_MAX = 3
@@ -36,6 +38,19 @@ class Server:
 
 
 @dataclass(frozen=True, slots=True)
+class NamedView:
+    """One view as the directory registers it."""
+
+    id: str
+    meta: ViewMeta | None
+    """The document in force; None where no usable one could ever be read."""
+    skip: str | None = None
+    """Why it is empty, whatever its servers show: one line that says what to change."""
+    fault: str | None = None
+    """Its file is invalid now, and the last good view is in force."""
+
+
+@dataclass(frozen=True, slots=True)
 class Target:
     """What discovery connects to; an equal target keeps its connections."""
 
@@ -48,7 +63,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """The servers that a router holds now."""
+    """The servers and views that a router holds now."""
 
     servers: Mapping[str, Server] = field(default_factory=dict)
     """By id, in order."""
@@ -56,6 +71,8 @@ class Registry:
     """Why the last good set is held."""
     loaded: bool = True
     """Whether there ever was a set: before, nothing is known, not even that there is no server."""
+    views: Mapping[str, NamedView] = field(default_factory=dict)
+    """By id, in order."""
 
     @property
     def targets(self) -> Mapping[str, Target]:
@@ -73,7 +90,7 @@ class Registry:
 
     @property
     def echo(self) -> bool:
-        """Whether nothing is registered: every file is valid, and none names an url."""
+        """Whether no server is registered: every file is valid, and none names an url."""
         return self.loaded and all(
             server.meta and not server.meta.url and not server.fault
             for server in self.servers.values()
@@ -81,16 +98,14 @@ class Registry:
 
 
 def build(reading: Reading) -> Registry:
-    """Return the servers that a reading of the directory registers.
+    """Return the servers and views that a reading of the directory registers.
 
     Where two claim one identity or one prefix neither is exposed: whoever came first cannot be
     told from files, and a name must not lead to whoever wrote it last.
     """
-    claimants: defaultdict[str, list[tuple[str, Entry]]] = defaultdict(list)
-    for folder, entry in reading.entries.items():
-        claimants[entry.id].append((folder, entry))
-    servers = {id_: _server(id_, claimants[id_]) for id_ in sorted(claimants)}
-    return Registry(_demand_own_prefixes(servers), reading.fault, reading.loaded)
+    servers = {id_: _server(id_, of) for id_, of in _claimants(reading.entries).items()}
+    views = {id_: _view(id_, of) for id_, of in _claimants(reading.views).items()}
+    return Registry(_demand_own_prefixes(servers), reading.fault, reading.loaded, views)
 
 
 def amended(old: Registry, new: Registry) -> frozenset[str]:
@@ -110,6 +125,33 @@ def no_tools_allowed() -> Skip:
     )
 
 
+_Claiming = TypeVar("_Claiming", Entry, ViewEntry)
+
+
+def _claimants(
+    entries: Mapping[str, _Claiming],
+) -> Mapping[str, Sequence[tuple[str, _Claiming]]]:
+    """Return the folders of each identity, in order of these."""
+    found: defaultdict[str, list[tuple[str, _Claiming]]] = defaultdict(list)
+    for folder, entry in entries.items():
+        found[entry.id].append((folder, entry))
+    return {id_: found[id_] for id_ in sorted(found)}
+
+
+def _view(id_: str, claimants: Sequence[tuple[str, ViewEntry]]) -> NamedView:
+    stated = [(folder, entry.view) for folder, entry in claimants if entry.view]
+    fault = next((entry.fault for _, entry in claimants if entry.fault), None)
+    if not stated:
+        return NamedView(id_, None, fault or "view.json is missing")
+    if len(stated) > 1:
+        return NamedView(id_, None, _same_name(stated))
+    _, meta = stated[0]
+    if unknown := _unknown(meta.requires, view.KNOWN_FEATURES):
+        return NamedView(id_, meta, unknown)
+    held = f"{fault}; the last good view stays in force" if fault else None
+    return NamedView(id_, meta, fault=held)
+
+
 def _server(id_: str, claimants: Sequence[tuple[str, Entry]]) -> Server:
     stated = [(folder, entry.meta) for folder, entry in claimants if entry.meta]
     faults = [entry.fault for _, entry in claimants if entry.fault]
@@ -117,27 +159,27 @@ def _server(id_: str, claimants: Sequence[tuple[str, Entry]]) -> Server:
     if not stated:
         return Server(id_, None, Skip(ServerReason.INVALID_META, fault or "meta.json is missing"))
     if len(stated) > 1:
-        folders = _list([folder for folder, _ in stated])
-        return Server(
-            id_,
-            None,
-            Skip(
-                ServerReason.INVALID_META,
-                f"name: the folders {folders} claim the same one; give each its own",
-            ),
-        )
+        return Server(id_, None, Skip(ServerReason.INVALID_META, _same_name(stated)))
     _, meta = stated[0]
     held = f"{fault}; the last good meta stays in force" if fault else None
     return Server(id_, meta, _invalid(meta) or _idle(meta), held)
 
 
+def _same_name(stated: Sequence[tuple[str, object]]) -> str:
+    folders = _list([folder for folder, _ in stated])
+    return f"name: the folders {folders} claim the same one; give each its own"
+
+
+def _unknown(requires: Iterable[str], known: frozenset[str]) -> str | None:
+    unknown = sorted(set(requires) - known)
+    if not unknown:
+        return None
+    return f"requires: this router does not know {_list(unknown)}; upgrade the router"
+
+
 def _invalid(meta: Meta) -> Skip | None:
-    unknown = sorted(set(meta.requires) - KNOWN_FEATURES)
-    if unknown:
-        return Skip(
-            ServerReason.NEEDS_NEWER_ROUTER,
-            f"requires: this router does not know {_list(unknown)}; upgrade the router",
-        )
+    if unknown := _unknown(meta.requires, KNOWN_FEATURES):
+        return Skip(ServerReason.NEEDS_NEWER_ROUTER, unknown)
     if meta.issuer:
         return Skip(
             ServerReason.OAUTH_UNSUPPORTED,

@@ -11,7 +11,8 @@ from msgspec import structs
 from pointsman_router import admission, dispatch, jsonrpc, refusals, respond
 from pointsman_router.admission import Accepted
 from pointsman_router.catalogue import Catalogue
-from pointsman_router.dispatch import Listen, View
+from pointsman_router.dispatch import Listen
+from pointsman_router.endpoints import View
 from pointsman_router.eras import Revision, legacy, modern
 from pointsman_router.foreseen import Foreseen, foreseen
 from pointsman_router.forwarding import Forwarding, NotTaken

@@ -4,9 +4,10 @@ from collections import deque
 from dataclasses import dataclass
 
 from pointsman_contract import report
-from pointsman_contract.report import Change, Report, ServerReport
+from pointsman_contract.report import Change, Report, ServerReport, State, ViewReport
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.exposure import Exposure
+from pointsman_router.views import Table
 
 # An asker that missed more than these is told everything.
 REMEMBERED = 16
@@ -27,6 +28,7 @@ def build(catalogue: Catalogue, previous: Report | None, *, myself: Self, now: s
     `now` (RFC 3339) is when a changed entry changed.
     """
     before = {server.id: server for server in previous.servers} if previous else {}
+    views = {view.id: view for view in previous.views} if previous else {}
     new = Report(
         instance=myself.instance,
         started_at=myself.started_at,
@@ -35,6 +37,9 @@ def build(catalogue: Catalogue, previous: Report | None, *, myself: Self, now: s
         servers=tuple(
             _entry(exposure, before.get(id_), now)
             for id_, exposure in sorted(catalogue.exposures.items())
+        ),
+        views=tuple(
+            _view(table, views.get(id_), now) for id_, table in sorted(catalogue.views.items())
         ),
     )
     return previous if previous == new else new
@@ -57,6 +62,26 @@ def _entry(exposure: Exposure, before: ServerReport | None, now: str) -> ServerR
         skipped_tools=exposure.skipped,
         unmatched_allowed_tools=exposure.unmatched,
         schema_bytes=exposure.schema_bytes,
+        since=before.since if before else now,
+    )
+    if entry == before:
+        return before
+    return entry.model_copy(update={"since": now})
+
+
+def _view(table: Table, before: ViewReport | None, now: str) -> ViewReport:
+    named = table.named
+    entry = ViewReport(
+        id=named.id,
+        uid=named.meta.uid if named.meta else None,
+        generation=named.meta.generation if named.meta else None,
+        digest=table.document,
+        state=State.SKIPPED if named.skip else State.SERVING,
+        message=named.skip or named.fault,
+        tool_count=table.tool_count,
+        schema_bytes=table.schema_bytes,
+        unmatched_servers=table.unmatched_servers,
+        unmatched_tools=table.unmatched_tools,
         since=before.since if before else now,
     )
     if entry == before:

@@ -46,6 +46,9 @@ _LEGACY_CAPABILITIES = (
     b'{"completions":{},"logging":{},"prompts":{"listChanged":false},'
     b'"resources":{"listChanged":false,"subscribe":false},"tools":{"listChanged":false}}'
 )
+# Of an endpoint that shows nothing beside tools.
+_MODERN_TOOLS_ALONE = b'{"logging":{},"tools":{"listChanged":true}}'
+_LEGACY_TOOLS_ALONE = b'{"logging":{},"tools":{"listChanged":false}}'
 _ECHO_TOOL = (
     b'{"name":"' + ECHO.encode() + b'","title":"Echo","description":"Returns the text it is given.'
     b' Offered while no server is registered.","inputSchema":{"type":"object","properties":'
@@ -221,16 +224,16 @@ def _members(answer: Answer, asker: Asker) -> dict[str, bytes]:
     match answer:
         case Empty():
             return {}
-        case Welcome(agreed):
+        case Welcome(agreed, tools_alone):
             return {
                 "protocolVersion": rawjson.quote(agreed),
-                "capabilities": _LEGACY_CAPABILITIES,
+                "capabilities": _LEGACY_TOOLS_ALONE if tools_alone else _LEGACY_CAPABILITIES,
                 "serverInfo": asker.identity.info,
             }
-        case Discovered():
+        case Discovered(tools_alone):
             return {
                 "supportedVersions": b"[" + rawjson.quote(Revision.MODERN) + b"]",
-                "capabilities": _MODERN_CAPABILITIES,
+                "capabilities": _MODERN_TOOLS_ALONE if tools_alone else _MODERN_CAPABILITIES,
             } | _caching(asker)
         case Listed(tools, form, catalogue, cursor, good):
             raw = listing.joined(tools, form, asker.revision)

@@ -74,7 +74,7 @@ class Source:
     def _is_troubled(self) -> bool:
         """Whether something was wrong that may heal without a new generation."""
         reading = self._reading
-        return reading.fault is not None or any(entry.fault for entry in reading.entries.values())
+        return reading.fault is not None or any(entry.fault for entry in reading.folders.values())
 
     def _log(self, reading: Reading) -> None:
         before, now_s = self._reading, self._clock()
@@ -85,10 +85,12 @@ class Source:
             _LOG.warning("directory: %s", stance, extra={"detail": reading.fault})
         if before.fault and not reading.fault:
             _LOG.info("directory: readable again")
-        for folder, entry in reading.entries.items():
-            known = before.entries.get(folder)
-            if entry.fault and entry.fault != (known.fault if known else None):
+        known = before.folders
+        for folder, entry in reading.folders.items():
+            if entry.fault and entry.fault != (known[folder].fault if folder in known else None):
+                kind = "view" if folder in reading.views else "server"
                 _LOG.warning(
-                    "a server's file is not in force",
-                    extra={"server": entry.id, "detail": entry.fault},
+                    "a %s's file is not in force",
+                    kind,
+                    extra={kind: entry.id, "detail": entry.fault},
                 )

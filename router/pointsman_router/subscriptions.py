@@ -5,9 +5,10 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from pointsman_contract.meta import Exposed
-from pointsman_router import changes, dispatch, dispatch_beside, refusals, respond
+from pointsman_router import changes, dispatch, dispatch_beside, endpoints, refusals, respond
 from pointsman_router.catalogue import Catalogue
-from pointsman_router.dispatch import Listen, View
+from pointsman_router.dispatch import Listen
+from pointsman_router.endpoints import View
 from pointsman_router.eras import Revision
 from pointsman_router.listing import Form, Line
 from pointsman_router.outlet import Outlet
@@ -117,20 +118,21 @@ class Subscriptions:
 
 def _shown(catalogue: Catalogue, view: View, of: Exposed) -> Sequence[object]:
     """Return what makes a list another one, in its order, as a modern agent sees it."""
+    view = endpoints.resolved(catalogue, view)
     match of:
         case Exposed.TOOLS:
-            if catalogue.echo and view.server is None:
+            if catalogue.echo and view.is_whole:
                 return (dispatch.ECHO,)
-            return _rendered(dispatch.shown(catalogue, view), view.form)
+            return _rendered(endpoints.shown(catalogue, view), view.form)
         case Exposed.PROMPTS:
-            lines = dispatch_beside.prompt_lines(catalogue, view.form, view.server)
+            lines = dispatch_beside.prompt_lines(catalogue, view.form, view.beside)
             return _rendered(lines, view.form)
         case Exposed.RESOURCES:
             # Nobody is told of templates otherwise.
             return tuple(
                 tuple(
                     line.render(Revision.MODERN)
-                    for line in dispatch_beside.uri_lines(catalogue, member, view.server)
+                    for line in dispatch_beside.uri_lines(catalogue, member, view.beside)
                 )
                 for member in dispatch_beside.URI_LISTS.values()
             )

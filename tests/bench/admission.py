@@ -3,10 +3,10 @@
 import re
 from dataclasses import dataclass
 
-from bench.cluster_api import Body, mcp_server
+from bench.cluster_api import MCP_SERVER, MCP_VIEW, Body, mcp_server, mcp_view
 from bench.controlplane import CommandFailed, ControlPlane
 
-_PATH = "/apis/pointsman.dev/v1alpha1/namespaces/default/mcpservers"
+_KINDS = {"McpServer": MCP_SERVER, "McpView": MCP_VIEW}
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,8 @@ class Verdict:
 def ask(control_plane: ControlPlane, body: Body, *, strict: bool = True) -> Verdict:
     """The API server's verdict on creating `body`; any answer but a verdict is an error."""
     validation = "Strict" if strict else "Ignore"
-    path = f"{_PATH}?dryRun=All&fieldValidation={validation}"
+    collection = _KINDS[body["kind"]].path("default")
+    path = f"{collection}?dryRun=All&fieldValidation={validation}"
     try:
         control_plane.request("POST", path, body)
     except CommandFailed as failed:
@@ -33,3 +34,8 @@ def ask(control_plane: ControlPlane, body: Body, *, strict: bool = True) -> Verd
 def body(name: str = "subject", **spec: object) -> Body:
     """A resource that is good but for what is given."""
     return mcp_server(name, "default", **{"url": "http://good.example/mcp", **spec})
+
+
+def view(name: str = "subject", **spec: object) -> Body:
+    """A view that is good but for what is given."""
+    return mcp_view(name, "default", **{"servers": {"names": ["github"]}, **spec})

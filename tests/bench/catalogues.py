@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 from pointsman_contract.meta import Exposed, Meta
 from pointsman_contract.report import ServerInfo, ServerReason
+from pointsman_contract.view import Discovery, NameForm, ViewMeta
 from pointsman_router import catalogue, offer
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.exposure import Exposure
 from pointsman_router.listing import Form
 from pointsman_router.offer import Finding, Listing, Offer
-from pointsman_router.registry import Registry, Server, Skip
+from pointsman_router.registry import NamedView, Registry, Server, Skip
 
 OBJECT = {"type": "object"}
 NOW_S = 1_000.0
@@ -63,6 +64,29 @@ def server(
     return Server(id_, meta, skip(out) if out else None, fault)
 
 
+def view(
+    id_: str = "tools/support",
+    *,
+    servers: Iterable[str] = ("github",),
+    tools: Iterable[str] = ("*",),
+    names: NameForm = NameForm.PREFIXED,
+    discovery: Discovery = Discovery.LIST,
+    out: str | None = None,
+    fault: str | None = None,
+) -> NamedView:
+    """A registered view; of one server's tools, all of them, unless it says otherwise."""
+    namespace, _, name = id_.rpartition("/")
+    meta = ViewMeta(
+        name=name,
+        namespace=namespace or None,
+        servers=tuple(servers),
+        tools=tuple(tools),
+        names=names,
+        discovery=discovery,
+    )
+    return NamedView(id_, meta, out, fault)
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
     """A registered server, and what is known of its upstream."""
@@ -72,11 +96,17 @@ class Known:
 
 
 def built(
-    *known: Known, max_length: int = 64, now_s: float = NOW_S, previous: Catalogue | None = None
+    *known: Known,
+    views: Iterable[NamedView] = (),
+    max_length: int = 64,
+    now_s: float = NOW_S,
+    previous: Catalogue | None = None,
 ) -> Catalogue:
-    """The catalogue of these servers, read in this order."""
+    """The catalogue of these servers and views, read in this order."""
     return catalogue.build(
-        Registry({one.server.id: one.server for one in known}),
+        Registry(
+            {one.server.id: one.server for one in known}, views={each.id: each for each in views}
+        ),
         {one.server.id: one.finding for one in known if one.finding},
         max_length=max_length,
         now_s=now_s,
@@ -103,3 +133,13 @@ def only(made: Catalogue) -> Exposure:
 def skipped(exposure: Exposure) -> list[tuple[str, str]]:
     """What a server leaves out, and why."""
     return [(tool.name, tool.reason) for tool in exposure.skipped]
+
+
+def viewed(made: Catalogue, form: Form = Form.DOTTED, view: str = "tools/support") -> list[str]:
+    """The names that a view lists."""
+    return [line.names[form] for line in made.views[view].lines[form]]
+
+
+def reached(made: Catalogue, view: str = "tools/support") -> dict[str, tuple[str, str]]:
+    """Where the names lead that can be called in a view."""
+    return {name: (route.server, route.tool) for name, route in made.views[view].routes.items()}

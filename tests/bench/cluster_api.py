@@ -35,10 +35,12 @@ SECRET = Kind("secrets")
 SERVICE_ACCOUNT = Kind("serviceaccounts")
 NAMESPACE = Kind("namespaces", namespaced=False)
 EVENT = Kind("events")
+NEW_EVENT = Kind("events", "events.k8s.io")
 ROLE = Kind("roles", "rbac.authorization.k8s.io")
 ROLE_BINDING = Kind("rolebindings", "rbac.authorization.k8s.io")
 CRD = Kind("customresourcedefinitions", "apiextensions.k8s.io", namespaced=False)
 MCP_SERVER = Kind("mcpservers", "pointsman.dev", "v1alpha1")
+MCP_VIEW = Kind("mcpviews", "pointsman.dev", "v1alpha1")
 
 
 class Refused(Exception):
@@ -161,6 +163,11 @@ def mcp_server(name: str, namespace: str, **spec: object) -> Body:
         "metadata": {"name": name, "namespace": namespace},
         "spec": spec,
     }
+
+
+def mcp_view(name: str, namespace: str, **spec: object) -> Body:
+    """An McpView document with this spec; its uid and generation are the API server's."""
+    return {**mcp_server(name, namespace, **spec), "kind": "McpView"}
 
 
 def config_map(name: str, namespace: str, data: Mapping[str, str], **metadata: object) -> Body:

@@ -19,6 +19,9 @@ from bench.audit import AuditLog
 from bench.waiting import wait_until
 
 _SCRIPTS = Path(__file__).resolve().parent.parent / "cluster"
+_CRDS = _SCRIPTS.parents[1] / "crds"
+MCP_SERVER = _CRDS / "mcpserver.yaml"
+MCP_VIEW = _CRDS / "mcpview.yaml"
 _BOOT_TIMEOUT_S = 100.0
 _COMMAND_TIMEOUT_S = 60.0
 API_SERVER = "kube-apiserver"
@@ -117,10 +120,11 @@ class ControlPlane:
             self._empty(name)
 
     def _empty(self, namespace: str) -> None:
-        # McpServers go at once: whoever watches all namespaces next must not meet them.
-        servers = f"/apis/pointsman.dev/v1alpha1/namespaces/{namespace}/mcpservers"
-        with suppress(CommandFailed, OSError):  # no such kind, or a test left the server stopped
-            self.request("DELETE", servers)
+        # Resources go at once: whoever watches all namespaces next must not meet them.
+        for plural in ("mcpviews", "mcpservers"):
+            resources = f"/apis/pointsman.dev/v1alpha1/namespaces/{namespace}/{plural}"
+            with suppress(CommandFailed, OSError):  # no such kind, or the server was left stopped
+                self.request("DELETE", resources)
         with suppress(CommandFailed, OSError):
             self.request("DELETE", f"/api/v1/namespaces/{namespace}")
 
@@ -137,6 +141,12 @@ def running(directory: Path) -> Iterator[ControlPlane]:
         yield ControlPlane(directory)
     finally:
         _run([_SCRIPTS / "control-plane-down", directory, "--delete"])
+
+
+def install_all(control_plane: ControlPlane) -> None:
+    """Make both kinds."""
+    for crd in (MCP_SERVER, MCP_VIEW):
+        install(control_plane, crd)
 
 
 def install(control_plane: ControlPlane, crd: Path) -> None:

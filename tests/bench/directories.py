@@ -30,13 +30,30 @@ def lay(directory: Path, folder: str, content: bytes | None = None, **members: A
     return path
 
 
-def generation(directory: Path, files: Mapping[str, bytes], complete: bytes | None = None) -> Path:
+def lay_view(directory: Path, folder: str, content: bytes | None = None, **members: Any) -> Path:
+    """Write one view's file by hand, as `lay` does a server's."""
+    path = directory / folder / "view.json"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(json.dumps(members).encode() if content is None else content)
+    return path
+
+
+def generation(
+    directory: Path,
+    files: Mapping[str, bytes],
+    complete: bytes | None = None,
+    *,
+    views: Mapping[str, bytes] | None = None,
+) -> Path:
     """Write a generation as the mirror does and swap it in; `complete` replaces the right mark."""
     target = directory / f"..gen-{secrets.token_hex(8)}"
     target.mkdir(parents=True)
     for folder, content in files.items():
         lay(target, folder, content)
-    mark = json.dumps({"servers": len(files)}).encode() if complete is None else complete
+    for folder, content in (views or {}).items():
+        lay_view(target, folder, content)
+    counted = {"servers": len(files)} | ({} if views is None else {"views": len(views)})
+    mark = json.dumps(counted).encode() if complete is None else complete
     if mark:
         (target / ".complete").write_bytes(mark)
     _swap(directory, target.name)

@@ -124,13 +124,14 @@ def legacy(
     arguments: str = "{}",
     id_: str = "1",
     meta: str = "",
+    path: str = "/mcp",
     **headers: str | None,
 ) -> bytes:
     """A call of an agent of 2025-11-25."""
     described = f',"_meta":{meta}' if meta else ""
     params = f'{{"name":"{name}","arguments":{arguments}{described}}}'
     body = f'{{"jsonrpc":"2.0","id":{id_},"method":"tools/call","params":{params}}}'
-    return port.request(body.encode(), "/mcp", **{"MCP_Protocol_Version": "2025-11-25"} | headers)
+    return port.request(body.encode(), path, **{"MCP_Protocol_Version": "2025-11-25"} | headers)
 
 
 def modern(

@@ -12,11 +12,20 @@ import aiohttp
 from prometheus_client.parser import text_string_to_metric_families
 
 from bench import ports, processes, stack
-from bench.cluster_api import CONFIG_MAP, MCP_SERVER, Body, ClusterApi
+from bench.cluster_api import (
+    CONFIG_MAP,
+    MCP_SERVER,
+    MCP_VIEW,
+    NEW_EVENT,
+    Body,
+    ClusterApi,
+    Kind,
+)
 from bench.processes import Program
 from bench.waiting import until
 
 OURS = "pointsman.dev/meta=v1"
+VIEWS = "pointsman.dev/meta=view-v1"
 AGENT = "pointsman-operator"
 
 
@@ -142,18 +151,68 @@ async def said(
     api: ClusterApi, name: str, namespace: str, deadline_s: float = 10.0, **expected: str
 ) -> Body:
     """The resource once its conditions are as expected: `Ready="True Ready"`."""
+    return await _said(MCP_SERVER, api, name, namespace, deadline_s, expected)
 
+
+async def view_said(
+    api: ClusterApi, name: str, namespace: str, deadline_s: float = 10.0, **expected: str
+) -> Body:
+    """The same of a view."""
+    return await _said(MCP_VIEW, api, name, namespace, deadline_s, expected)
+
+
+async def _said(
+    kind: Kind,
+    api: ClusterApi,
+    name: str,
+    namespace: str,
+    deadline_s: float,
+    expected: Mapping[str, str],
+) -> Body:
     async def as_expected() -> Body | None:
-        found = await api.find(MCP_SERVER, name, namespace)
+        found = await api.find(kind, name, namespace)
         return found if expected.items() <= conditions(found).items() else None
 
     return await until(as_expected, deadline_s, f"{name} says {expected}")
 
 
+async def happened(
+    api: ClusterApi, name: str, namespace: str, *reasons: str, deadline_s: float = 10.0
+) -> list[Body]:
+    """The Events about a resource, in the order of their times, once they have these reasons."""
+
+    async def as_expected() -> list[Body] | None:
+        found = await events(api, name, namespace)
+        return found if [one["reason"] for one in found] == list(reasons) else None
+
+    return await until(as_expected, deadline_s, f"{name} has Events {reasons}")
+
+
+async def events(api: ClusterApi, name: str, namespace: str) -> list[Body]:
+    """Every Event about a resource, in the order of their times."""
+    found = [
+        one
+        for one in await api.list(NEW_EVENT, namespace)
+        if (one["regarding"]["kind"], one["regarding"]["name"]) == ("McpServer", name)
+    ]
+    return sorted(found, key=lambda one: str(one["eventTime"]))
+
+
 async def published(api: ClusterApi, release: str) -> dict[str, dict[str, Any]]:
     """Every document that is published in `release`, by the server's name."""
-    maps = await api.list(CONFIG_MAP, release, OURS)
-    documents = [json.loads(one["data"]["meta.json"]) for one in maps]
+    return await _published(api, release, OURS, "meta.json")
+
+
+async def views_published(api: ClusterApi, release: str) -> dict[str, dict[str, Any]]:
+    """Every view's document that is published in `release`, by its name."""
+    return await _published(api, release, VIEWS, "view.json")
+
+
+async def _published(
+    api: ClusterApi, release: str, label: str, key: str
+) -> dict[str, dict[str, Any]]:
+    maps = await api.list(CONFIG_MAP, release, label)
+    documents = [json.loads(one["data"][key]) for one in maps]
     return {document["name"]: document for document in documents}
 
 

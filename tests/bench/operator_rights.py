@@ -8,8 +8,17 @@ from bench.controlplane import ControlPlane
 ACCOUNT = "operator"
 _RBAC = "rbac.authorization.k8s.io"
 RESOURCES: list[dict[str, Any]] = [
-    {"apiGroups": ["pointsman.dev"], "resources": ["mcpservers"], "verbs": ["list", "watch"]},
-    {"apiGroups": ["pointsman.dev"], "resources": ["mcpservers/status"], "verbs": ["patch"]},
+    {
+        "apiGroups": ["pointsman.dev"],
+        "resources": ["mcpservers", "mcpviews"],
+        "verbs": ["list", "watch"],
+    },
+    {
+        "apiGroups": ["pointsman.dev"],
+        "resources": ["mcpservers/status", "mcpviews/status"],
+        "verbs": ["patch"],
+    },
+    {"apiGroups": ["events.k8s.io"], "resources": ["events"], "verbs": ["create"]},
 ]
 CONFIG_MAPS: list[dict[str, Any]] = [
     {

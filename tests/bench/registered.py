@@ -1,4 +1,4 @@
-"""A directory of servers as a hand would make it: one folder each, with its meta.json."""
+"""A directory of servers and views as a hand would make it: one folder each, with its file."""
 
 import json
 import shutil
@@ -14,6 +14,14 @@ def register(directory: Path, called: str, url: str, /, **fields: object) -> Pat
     return folder
 
 
+def view(directory: Path, called: str, /, **fields: object) -> Path:
+    """Write one view's view.json, whole; it offers bare names unless `fields` say otherwise."""
+    folder = directory / called
+    folder.mkdir(parents=True, exist_ok=True)
+    write(folder / "view.json", json.dumps({"names": "Bare"} | fields))
+    return folder
+
+
 def write(path: Path, text: str) -> None:
     """Replace a file's content in one step, so that nobody reads half of it."""
     draft = path.with_suffix(".draft")
@@ -22,5 +30,5 @@ def write(path: Path, text: str) -> None:
 
 
 def unregister(directory: Path, name: str) -> None:
-    """Remove one server."""
+    """Remove one server, or one view."""
     shutil.rmtree(directory / name)

@@ -9,7 +9,7 @@ from aiohttp import web
 
 from bench import ports
 from pointsman_contract import report
-from pointsman_contract.report import Report, ServerReport, State
+from pointsman_contract.report import Report, ServerReport, State, ViewReport
 
 SINCE = "2026-01-01T00:00:00Z"
 
@@ -35,6 +35,20 @@ def serving(server: str, uid: str, *tools: str, generation: int = 1, **members: 
     return ServerReport.model_validate(plain | members)
 
 
+def serving_view(view: str, uid: str, digest: str, tools: int = 1, **members: Any) -> ViewReport:
+    """The entry of a view whose document has this digest, and in which agents find `tools`."""
+    plain = {
+        "id": view,
+        "uid": uid,
+        "generation": 1,
+        "digest": digest,
+        "state": State.SERVING,
+        "toolCount": tools,
+        "since": SINCE,
+    }
+    return ViewReport.model_validate(plain | members)
+
+
 class ReportingRouter:
     """Answers `/status` as a router does: whole, changed since, or unchanged after a wait."""
 
@@ -53,6 +67,11 @@ class ReportingRouter:
         return f"http://{ports.LOOPBACK}:{self.port}"
 
     @property
+    def name(self) -> str:
+        """What the operator calls it."""
+        return f"{ports.LOOPBACK}:{self.port}"
+
+    @property
     def report(self) -> Report:
         """What it reports now."""
         return self._versions[-1]
@@ -66,6 +85,15 @@ class ReportingRouter:
         """Report this server in place of what was said of it, and the others as before."""
         others = [one for one in self.report.servers if one.id != server.id]
         await self.reports(*others, server)
+
+    async def is_at_fault(self, fault: str | None) -> None:
+        """Say from now on why the servers are older than the directory's."""
+        await self._become(self.report.model_copy(update={"fault": fault}))
+
+    async def reports_views(self, *views: ViewReport) -> None:
+        """Report exactly these views from now on, and the servers as before."""
+        ordered = tuple(sorted(views, key=lambda view: view.id))
+        await self._become(self.report.model_copy(update={"views": ordered}))
 
     async def is_replaced(self, instance: str, servers: Iterable[ServerReport] = ()) -> None:
         """Be another instance from now on: nobody's tag is known."""

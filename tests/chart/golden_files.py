@@ -13,12 +13,13 @@ from bench import helm
 from chart import rendering
 
 FOLDER = Path(__file__).parent / "golden"
-CRD = Path(__file__).resolve().parents[2] / "crds" / "mcpserver.yaml"
+CRDS = Path(__file__).resolve().parents[2] / "crds"
+CRD_FILES = ("mcpserver.yaml", "mcpview.yaml")
 RENEW = "renew with `PYTHONPATH=tests .venv/bin/python -m chart.golden_files`"
 
 
 def objects() -> str:
-    """Every object of the defaults but the CRD, which has a test of its own."""
+    """Every object of the defaults but the CRDs, which have a test of their own."""
     found = [
         one for one in rendering.combination("default").objects if one["kind"] != rendering.CRD
     ]
@@ -34,7 +35,7 @@ def notes() -> str:
 FILES: dict[Path, Callable[[], str]] = {
     FOLDER / "default.yaml": objects,
     FOLDER / "default-notes.txt": notes,
-    helm.CHART / "files" / "mcpserver.yaml": CRD.read_text,
+    **{helm.CHART / "files" / name: (CRDS / name).read_text for name in CRD_FILES},
 }
 
 

@@ -16,7 +16,9 @@ from bench.waiting import wait_until
 from chart import rendering
 from chart.rendering import Rendering
 
-CRD = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/mcpservers.pointsman.dev"
+_CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+CRD = f"{_CRDS}/mcpservers.pointsman.dev"
+CRDS = (CRD, f"{_CRDS}/mcpviews.pointsman.dev")
 RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
 URL = "http://good.example/mcp"
 
@@ -143,9 +145,10 @@ def home(bare: ControlPlane) -> Iterator[str]:
         yield name
         with suppress(helm.HelmFailed):
             helm.run("uninstall", helm.RELEASE, "--namespace", name, kubeconfig=bare.kubeconfig)
-        with suppress(CommandFailed):
-            bare.request("DELETE", CRD)
-        wait_until(lambda: not _is_there(bare, CRD), 15, "the CRD is gone")
+        for crd in CRDS:
+            with suppress(CommandFailed):
+                bare.request("DELETE", crd)
+        wait_until(lambda: not any(_is_there(bare, crd) for crd in CRDS), 15, "the CRDs are gone")
 
 
 def _helm(
@@ -233,7 +236,7 @@ def test_uninstalling_leaves_the_users_resources_and_installing_again_takes_them
 
     _helm(bare, "uninstall", home, "--wait")
 
-    assert _is_there(bare, CRD)
+    assert all(_is_there(bare, crd) for crd in CRDS)
     assert _servers(bare, home) == ["github"]
     left = bare.kubectl(
         *("get", "deployments,services,pdb,roles,rolebindings", "--output=name"),
@@ -250,7 +253,7 @@ def test_uninstalling_leaves_the_users_resources_and_installing_again_takes_them
 def test_a_second_release_stands_beside_the_first(bare: ControlPlane, home: str) -> None:
     _helm(bare, "install", home)
     with bare.namespace("second") as second:
-        with pytest.raises(helm.HelmFailed, match=r"mcpservers\.pointsman\.dev"):
+        with pytest.raises(helm.HelmFailed, match=r"mcp(servers|views)\.pointsman\.dev"):
             _helm(bare, "install", second)
         with suppress(helm.HelmFailed):  # what is left of the attempt
             _helm(bare, "uninstall", second)

@@ -9,10 +9,10 @@ from chart.grants import Right, rights
 
 def _resources(namespace: str) -> set[Right]:
     return {
-        Right(namespace, "pointsman.dev", "mcpservers", "list"),
-        Right(namespace, "pointsman.dev", "mcpservers", "watch"),
-        Right(namespace, "pointsman.dev", "mcpservers/status", "patch"),
-    }
+        Right(namespace, "pointsman.dev", resource, verb)
+        for kind in ("mcpservers", "mcpviews")
+        for resource, verb in ((kind, "list"), (kind, "watch"), (f"{kind}/status", "patch"))
+    } | {Right(namespace, "events.k8s.io", "events", "create")}
 
 
 PUBLISHING = {

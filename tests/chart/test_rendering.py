@@ -72,22 +72,29 @@ def test_what_was_agreed_on_is_unchanged(path: Path) -> None:
 
 
 @each_combination
-def test_the_crd_of_the_chart_is_the_one_that_the_programs_know(name: str) -> None:
-    agreed = yaml.safe_load(golden_files.CRD.read_text())
-    for body in rendering.combination(name).of_kind(rendering.CRD):
-        assert body["spec"] == agreed["spec"]
-        assert body["metadata"]["name"] == agreed["metadata"]["name"]
+def test_the_crds_of_the_chart_are_those_that_the_programs_know(name: str) -> None:
+    there = (golden_files.CRDS / file for file in golden_files.CRD_FILES)
+    agreed = [yaml.safe_load(path.read_text()) for path in there]
+    found = rendering.combination(name).of_kind(rendering.CRD)
+
+    assert set(golden_files.CRD_FILES) == {path.name for path in golden_files.CRDS.iterdir()}
+    if rendering.merged(rendering.COMBINATIONS[name]).get("crds", {}).get("install", True):
+        assert [body["spec"] for body in found] == [one["spec"] for one in agreed]
+        names = [one["metadata"]["name"] for one in agreed]
+        assert [body["metadata"]["name"] for body in found] == names
+    else:
+        assert found == ()
 
 
 @pytest.mark.parametrize(
     ("settings", "policies"),
     [
-        pytest.param((), ["keep"], id="kept unless one says otherwise"),
-        pytest.param(("crds.keep=false",), [None], id="not kept"),
+        pytest.param((), ["keep"] * 2, id="kept unless one says otherwise"),
+        pytest.param(("crds.keep=false",), [None] * 2, id="not kept"),
         pytest.param(("crds.install=false",), [], id="not installed"),
     ],
 )
-def test_uninstalling_leaves_the_crd_unless_one_says_otherwise(
+def test_uninstalling_leaves_the_crds_unless_one_says_otherwise(
     settings: tuple[str, ...], policies: list[str | None]
 ) -> None:
     crds = rendering.with_values(*settings).of_kind(rendering.CRD)

@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 
 from bench import helm
-from bench.cluster_api import CONFIG_MAP, MCP_SERVER, Body, ClusterApi, config_map, mcp_server
+from bench.cluster_api import (
+    CONFIG_MAP,
+    MCP_SERVER,
+    MCP_VIEW,
+    Body,
+    ClusterApi,
+    config_map,
+    mcp_server,
+    mcp_view,
+)
 from bench.controlplane import ControlPlane
 from bench.operating import operating, publishes, said
 from bench.waiting import until
@@ -21,7 +30,11 @@ from pointsman_contract import labels
 
 pytestmark = pytest.mark.usefixtures("crd")
 
-GROUPS = {"mcpservers": "pointsman.dev", "configmaps": ""}
+GROUPS = {
+    **dict.fromkeys(["mcpservers", "mcpviews"], "pointsman.dev"),
+    "configmaps": "",
+    "events": "events.k8s.io",
+}
 OPERATOR, ROUTER = "pointsman-operator", "pointsman-router"
 
 
@@ -126,9 +139,25 @@ async def _live(cluster: ClusterApi, release: Release) -> None:
     )
     await cluster.create(CONFIG_MAP, orphan)
     await _until_gone(cluster, "orphan", home)
+    await _live_with_a_view(cluster, release)
     await cluster.delete(MCP_SERVER, "rival", tenant)
     await cluster.delete(MCP_SERVER, "github", tenant)
     await publishes(cluster, home, "other")
+
+
+async def _live_with_a_view(cluster: ClusterApi, release: Release) -> None:
+    name = labels.view_config_map_name(release.tenant, "desk")
+
+    async def is_published() -> bool:
+        found = await cluster.find(CONFIG_MAP, name, release.namespace)
+        view = await cluster.get(MCP_VIEW, "desk", release.tenant)
+        return found is not None and "status" in view
+
+    view = mcp_view("desk", release.tenant, servers={"selector": {}}, tools=["*"])
+    await cluster.create(MCP_VIEW, view)
+    await until(is_published, what="a view is published and says so")
+    await cluster.delete(MCP_VIEW, "desk", release.tenant)
+    await _until_gone(cluster, name, release.namespace)
 
 
 async def _live_beside_the_operator(cluster: ClusterApi, home: str) -> None:

@@ -26,3 +26,11 @@ def run(*arguments: str | Path, stdin: str | None = None) -> Result:
     return CliRunner().invoke(
         main, [str(part) for part in arguments], input=stdin, catch_exceptions=False
     )
+
+
+def view(name: str, servers: str = "{names: [one]}", tools: str = '["*"]') -> str:
+    """The text of a sound McpView, its fields as YAML."""
+    return (
+        f"apiVersion: pointsman.dev/v1alpha1\nkind: McpView\nmetadata:\n  name: {name}\n"
+        f"spec:\n  servers: {servers}\n  tools: {tools}\n"
+    )

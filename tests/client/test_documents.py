@@ -29,6 +29,31 @@ def test_a_value_is_read_as_kubectl_reads_it() -> None:
     assert _typed(read["spec"]) == _typed(_by_kubectl(text)["spec"])
 
 
+def test_a_key_is_read_as_kubectl_reads_it_or_refused() -> None:
+    keys = [key for key in SPELLINGS if key.lower() not in ("~", "null", "!!str 5")]
+    items = "".join(f"- {key}: x\n" for key in keys)
+    text = f"apiVersion: v1\nkind: Anything\nmetadata: {{name: x}}\nspec:\n{items}"
+
+    read = {key: _read_as_key(key) for key in keys}
+
+    spec = _by_kubectl(text)["spec"]
+    assert isinstance(spec, list)
+    theirs = dict(zip(keys, (next(iter(item)) for item in spec), strict=True))
+    assert {key: name for key, name in read.items() if name is not None} == {
+        key: name for key, name in theirs.items() if name == key.strip("\"'")
+    }
+
+
+def _read_as_key(spelled: str) -> str | None:
+    """The name that a key gives; None where it is refused."""
+    try:
+        value = documents.read(f"{spelled}: x\n".encode())[0].value
+    except Unreadable:
+        return None
+    assert isinstance(value, dict)
+    return next(iter(value))
+
+
 def test_json_that_is_indented_by_tabs_is_read_as_kubectl_reads_it() -> None:
     text = (
         '{\n\t"apiVersion": "v1",\n\t"kind": "Anything",\n\t"metadata": {"name": "x"},\n'
@@ -73,6 +98,10 @@ def test_anchors_and_merged_keys_are_unfolded_as_kubectl_unfolds_them() -> None:
             "a: 1\nb: \x01", 2, "a character that YAML does not", id="a control character"
         ),
         pytest.param('a: "\\ud800"', 1, "half of a surrogate pair", id="half a surrogate pair"),
+        pytest.param("a: 1\non: 2", 2, "the key on is no string", id="a word for true as key"),
+        pytest.param("1e3: 2", 1, "the key 1e3 is no string", id="a number as key, spelled oddly"),
+        pytest.param("null: 2", 1, "the key null is no string", id="null as key"),
+        pytest.param(".inf: 2", 1, "the key .inf is no string", id="infinity as key"),
         pytest.param("a: b\n<<: c\n", 2, "<< takes one mapping", id="a merge of no mapping"),
     ],
 )
@@ -125,6 +154,13 @@ def test_how_a_bare_word_was_spelled_is_remembered() -> None:
     (document,) = documents.read(b'a: [on, "on", plain, 1e3]\n')
 
     assert document.words == {("a", 0): "on", ("a", 3): "1e3"}
+
+
+@pytest.mark.parametrize("key", ['"on"', "'1e3'", "1", "true", "1.5", "-2", "plain", "2026-01-01"])
+def test_a_key_that_nobody_reads_otherwise_is_taken(key: str) -> None:
+    (document,) = documents.read(f"{key}: x\n".encode())
+
+    assert document.value == {key.strip("\"'"): "x"}
 
 
 def _by_kubectl(text: str) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from client.command import good
+from client.command import good, view
 from pointsman import folder
 from pointsman.judgement import File, Judgement, judge
 from pointsman.verdicts import Outcome
@@ -60,3 +60,41 @@ def test_of_two_files_that_describe_one_server_the_first_counts(tmp_path: Path) 
 
     assert [server.url for server in judgement.accepted] == ["http://127.0.0.1:1/mcp"]
     assert [verdict.outcome for verdict in judgement.verdicts] == ["Accepted", "Duplicate"]
+
+
+def labelled(name: str, labels: str, namespace: str | None = None) -> str:
+    within = f"  namespace: {namespace}\n" if namespace else ""
+    return good(name).replace("spec:\n", f"  labels: {labels}\n{within}spec:\n")
+
+
+def test_a_view_selects_among_the_servers_of_the_files_in_its_namespace(tmp_path: Path) -> None:
+    texts = [
+        labelled("one", "{team: support}"),
+        labelled("two", "{team: sales}"),
+        labelled("far", "{team: support}", "elsewhere"),
+        view("desk", "{selector: {matchLabels: {team: support}}}"),
+    ]
+
+    judgement = judge([file(tmp_path, "all.yaml", "---\n".join(texts))])
+
+    assert [(each.id, each.servers) for each in judgement.views] == [("desk", ("one",))]
+
+
+def test_a_view_that_is_refused_is_not_published(tmp_path: Path) -> None:
+    texts = [view("desk"), view("desk", "{selector: {}}"), view("wrong", "{}")]
+
+    judgement = judge([file(tmp_path, "all.yaml", "---\n".join(texts))])
+
+    assert [(each.id, each.servers) for each in judgement.views] == [("desk", ("one",))]
+    assert [verdict.outcome for verdict in judgement.verdicts] == [
+        *("Accepted", "Duplicate", "InvalidSpec"),
+    ]
+
+
+def test_of_more_servers_than_a_view_holds_none_is_published(tmp_path: Path) -> None:
+    texts = [good(f"s{number}") for number in range(501)] + [view("all", "{selector: {}}")]
+
+    judgement = judge([file(tmp_path, "all.yaml", "---\n".join(texts))])
+
+    assert judgement.views == ()
+    assert judgement.verdicts[-1].outcome is Outcome.TOO_LARGE

@@ -16,7 +16,7 @@ from bench.peers import Peer
 from bench.processes import Program
 from bench.registered import write
 from bench.waiting import until, wait_until
-from client.command import good
+from client.command import good, view
 from client.descendants import descendants, running
 
 # What a person sees of an edit: it has to be callable, or gone, by then.
@@ -90,6 +90,23 @@ async def test_the_files_of_a_folder_are_served(folder: Path) -> None:
         result = await agents.call(started.url, "one.add", {"a": 2, "b": 3})
 
     assert result.content[0].text == "5"
+
+
+async def test_a_view_of_the_folder_is_served_and_follows_labels(
+    folder: Path, sdk1_server: Peer
+) -> None:
+    (folder / "view.yaml").write_text(view("desk", "{selector: {matchLabels: {team: a}}}"))
+    with local(folder) as started:
+        desk = f"{started.url}/views/desk"
+        await started.says("view desk: 0 tools")
+        labelled = good("one", sdk1_server.url).replace("spec:\n", "  labels: {team: a}\nspec:\n")
+        started.put("one.yaml", labelled)
+        await started.says(f"view desk: 4 tools at {desk}")
+        listed = set(await agents.tools(desk))
+        (folder / "view.yaml").unlink()
+        await started.says("view desk: gone")
+
+    assert listed == set(of("one"))
 
 
 async def test_an_edit_an_addition_and_a_removal_are_live_within_a_second(

@@ -6,7 +6,7 @@ import pytest
 
 from pointsman import news
 from pointsman.notices import Notice
-from pointsman_contract.report import ExposedTool, Report, ServerReport, State
+from pointsman_contract.report import ExposedTool, Report, ServerReport, State, ViewReport
 
 
 def tools(*names: str, digest: str = "sha256:0") -> tuple[ExposedTool, ...]:
@@ -123,3 +123,59 @@ def test_a_table_counts_the_tools_that_are_too_many_to_name() -> None:
     ((_, _, _, (shown, _), _),) = news.rows(report(server(tools=many)), None)
 
     assert shown.splitlines()[news.TOOLS_SHOWN :] == ["and 5 more"]
+
+
+URL = "http://127.0.0.1:8080/mcp"
+
+
+def view(called: str = "desk", tools: int = 2, **more: Any) -> ViewReport:
+    members = {"state": State.SERVING, "since": "now", "tool_count": tools, **more}
+    return ViewReport(id=called, **members)
+
+
+def seeing(*views: ViewReport) -> Report:
+    return report().model_copy(update={"views": views})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        pytest.param(
+            None,
+            seeing(view()),
+            [Notice(f"view desk: 2 tools at {URL}/views/desk", is_good=True)],
+            id="at first",
+        ),
+        pytest.param(seeing(view()), seeing(view(since="later")), [], id="nothing new"),
+        pytest.param(
+            seeing(view()),
+            seeing(view(tools=1, unmatched_servers=("a",), unmatched_tools=("b.*", "c"))),
+            [
+                Notice(
+                    f"view desk: 1 tool at {URL}/views/desk; not served: a; no tool matches b.*, c",
+                    is_good=True,
+                )
+            ],
+            id="it lacks something",
+        ),
+        pytest.param(
+            seeing(view()),
+            seeing(view(tools=0)),
+            [Notice(f"view desk: 0 tools at {URL}/views/desk", is_good=False)],
+            id="it is empty",
+        ),
+        pytest.param(
+            seeing(),
+            seeing(view(state=State.SKIPPED, tools=0, message="the file is no good")),
+            [Notice("view desk: the file is no good", is_good=False)],
+            id="it cannot be used",
+        ),
+        pytest.param(
+            seeing(view()), seeing(), [Notice("view desk: gone", is_good=True)], id="it goes"
+        ),
+    ],
+)
+def test_what_becomes_of_a_view_is_told(
+    old: Report | None, new: Report, told: list[Notice]
+) -> None:
+    assert list(news.views(old, new, URL)) == told

@@ -25,7 +25,7 @@ def now_wrong(before: list[File], after: list[File]) -> list[Notice]:
         pytest.param(
             [GOOD],
             [WRONG],
-            [Notice("a.yaml:1: InvalidSpec: kind must be McpServer", is_good=False)],
+            [Notice("a.yaml:1: InvalidSpec: kind must be McpServer or McpView", is_good=False)],
             id="a mistake that is new",
         ),
         pytest.param([WRONG], [WRONG, OTHER], [], id="a mistake that is known"),

@@ -34,6 +34,22 @@ def of(**changes: object) -> str:
     return digest.definition(compact({**TOOL, **changes}))
 
 
+@pytest.mark.parametrize(
+    ("text", "is_one"),
+    [
+        pytest.param(f"sha256:{'0a' * 32}", True, id="a digest"),
+        pytest.param(f"sha256:{'0A' * 32}", False, id="capitals"),
+        pytest.param(f"sha256:{'0' * 63}", False, id="one short"),
+        pytest.param(f"sha256:{'0' * 64}\n", False, id="a line end behind it"),
+        pytest.param(f"sha512:{'0' * 64}", False, id="another kind"),
+        pytest.param("0" * 64, False, id="no kind"),
+        pytest.param("", False, id="nothing"),
+    ],
+)
+def test_a_digest_is_told_from_what_is_none(text: str, is_one: bool) -> None:
+    assert digest.is_digest(text) is is_one
+
+
 def test_a_digest_is_named_and_stays_the_same_for_ever() -> None:
     assert (
         digest.definition(b'{"name":"add","inputSchema":{"type":"object"}}')

@@ -111,6 +111,42 @@ def test_listed_names_are_never_longer_than_asked_for_and_safe_ones_are_safe(
     assert found.dotted == f"{prefix}.{tool}"
 
 
+@pytest.mark.parametrize(
+    ("tool", "bare"),
+    [
+        pytest.param("search", "search", id="a plain name"),
+        pytest.param("create.issue", f"create_issue_{names._hash('create.issue')}", id="a dot"),
+        pytest.param("t" * 64, "t" * 64, id="the longest that stays whole"),
+        pytest.param("t" * 65, "t" * 55 + f"_{names._hash('t' * 65)}", id="one more"),
+    ],
+)
+def test_a_tool_that_needs_no_prefix_goes_by_its_own_name_in_safe_letters(
+    tool: str, bare: str
+) -> None:
+    assert names.bare(tool) == bare
+
+
+@given(PREFIXES, TOOLS, LENGTHS)
+def test_a_bare_name_is_safe_and_as_short_and_that_of_no_other_prefix(
+    prefix: str, tool: str, max_length: int
+) -> None:
+    bare = names.bare(tool, max_length=max_length)
+    safe = names.of(prefix, tool, max_length=10_000).safe
+
+    assert SAFE.fullmatch(bare)
+    assert len(bare) <= max_length
+    assert names.bare(tool, max_length=10_000) == safe.removeprefix(f"{prefix}__")
+
+
+@given(st.lists(TOOLS, max_size=30, unique=True), LENGTHS)
+def test_a_bare_name_that_two_tools_share_ends_in_a_hash(tools: list[str], max_length: int) -> None:
+    holders: dict[str, set[str]] = defaultdict(set)
+    for tool in tools:
+        holders[names.bare(tool, max_length=max_length)].add(tool)
+
+    assert all(HASH.fullmatch(name) for name, users in holders.items() if len(users) > 1)
+
+
 @given(PREFIXES, TOOLS, PREFIXES, TOOLS)
 def test_the_dotted_name_belongs_to_one_tool_of_one_server(
     prefix: str, tool: str, other_prefix: str, other_tool: str

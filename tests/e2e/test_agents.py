@@ -55,3 +55,18 @@ def test_every_router_serves_every_server(live: Live, examples: tuple[str, ...],
         return routers if routers.get("ready") == routers.get("total") == 2 else None
 
     assert wait_until(counted, 60, "both routers are counted", every_s=0.5)
+
+
+def test_a_view_has_its_part_of_the_tools_at_its_own_address(
+    live: Live, agent: Pod, examples: tuple[str, ...]
+) -> None:
+    live.kubectl(
+        *("wait", "mcpview/reading", "--namespace", EXAMPLES_NAMESPACE),
+        *("--for=condition=Ready", "--timeout=60s"),
+    )
+    view = f"{ADDRESS}/views/{EXAMPLES_NAMESPACE}/reading"
+
+    said = json.loads(agent.python("/agent/ask.py", "auto", view, "clock__convert", MORNING))
+
+    assert said["tools"] == ["clock__convert", "clock__now", "notes__find"]
+    assert (said["error"], said["text"]) == (False, "2026-07-28T07:00+00:00")

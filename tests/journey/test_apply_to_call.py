@@ -10,8 +10,16 @@ import pytest
 import yaml
 
 from bench import agents, stack
-from bench.cluster_api import CONFIG_MAP, MCP_SERVER, ClusterApi, mcp_server
+from bench.cluster_api import (
+    CONFIG_MAP,
+    MCP_SERVER,
+    MCP_VIEW,
+    ClusterApi,
+    mcp_server,
+    mcp_view,
+)
 from bench.controlplane import ControlPlane
+from bench.operating import view_said
 from bench.peers import Peer
 from bench.stack import Stack
 from bench.waiting import until
@@ -75,6 +83,31 @@ async def test_an_applied_server_is_callable_and_kubectl_says_so(
     assert result.content[0].text == "5"
     assert shown[0].split() == ["NAME", "READY", "TOOLS", "PREFIX", "REASON", "AGE"]
     assert shown[1].split()[:5] == ["maths", "True", "2", "maths", "Ready"]
+
+
+async def test_an_applied_view_offers_its_part_and_follows_labels_and_edits(
+    product: Stack, cluster: ClusterApi, namespace: str, sdk_server: Peer
+) -> None:
+    body = mcp_server("viewed", namespace, url=sdk_server.url, allowedTools=["add", "fail"])
+    body["metadata"]["labels"] = {"team": "support"}
+    await cluster.create(MCP_SERVER, body)
+    wish = {"servers": {"selector": {"matchLabels": {"team": "support"}}}, "tools": ["viewed.a*"]}
+    await cluster.create(MCP_VIEW, mcp_view("desk", namespace, **wish))
+    told = await view_said(cluster, "desk", namespace, Ready="True Ready")
+    url = f"{product.url}/views/{namespace}/desk"
+
+    listed = await agents.tools(url)
+    result = await agents.call(url, "viewed.add", {"a": 2, "b": 3})
+    assert list(listed) == ["viewed.add"]
+    assert result.content[0].text == "5"
+    assert (told["status"]["toolCount"], told["status"]["serverCount"]) == (1, 1)
+
+    await cluster.patch(MCP_VIEW, "desk", {"spec": {"names": "Bare"}}, namespace)
+    await _until_listed(url, "add")
+    await cluster.patch(MCP_SERVER, "viewed", {"metadata": {"labels": {"team": None}}}, namespace)
+    await view_said(cluster, "desk", namespace, Ready="False NoServers")
+    assert list(await agents.tools(url)) == []
+    await _until_listed(product.url, "viewed.add", "viewed.fail")
 
 
 async def test_edits_and_deletion_reach_agents(

@@ -14,7 +14,7 @@ from bench.legacy_server import LegacyServer, tool
 from bench.peers import Peer
 from bench.processes import Program
 from bench.raw_upstream import RawUpstream
-from bench.registered import register, unregister, write
+from bench.registered import register, unregister, view, write
 from bench.waiting import until
 
 SOON_S = 5.0
@@ -122,6 +122,37 @@ async def test_one_servers_endpoint_offers_bare_names(router: Router, sdk_server
 
     assert "add" in await agents.tools(url)
     assert (await agents.call(url, "add", {"a": 1, "b": 1})).content[0].text == "2"
+
+
+@pytest.mark.parametrize("mode", agents.MODES)
+async def test_a_view_offers_its_own_tools_by_its_own_names(
+    router: Router, sdk_server: Peer, mode: str
+) -> None:
+    register(router.directory, "real", sdk_server.url, namespace="tools", name="real")
+    view(router.directory, "sums", namespace="tools", servers=["real"], tools=["real.add"])
+    await router.serves("real.add")
+    url = f"{router.url}/views/tools/sums"
+
+    assert list(await agents.tools(url, mode)) == ["add"]
+    for name in ("add", "real.add"):
+        assert (await agents.call(url, name, {"a": 2, "b": 3}, mode)).content[0].text == "5"
+
+    view(router.directory, "sums", namespace="tools", servers=["real"], tools=[])
+
+    async def is_empty() -> bool:
+        return not await agents.tools(url, mode)
+
+    await until(is_empty, SOON_S, "the view is empty")
+    assert (await agents.post(url, agents.legacy_call("add"))).body == (
+        b'{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Unknown tool: add",'
+        b'"data":{"reason": "removed"}}}'
+    )
+    unregister(router.directory, "sums")
+
+    async def is_gone() -> bool:
+        return (await agents.post(url, agents.legacy_call("add"))).status == 404
+
+    await until(is_gone, SOON_S, "the view is gone")
 
 
 @pytest.mark.parametrize(

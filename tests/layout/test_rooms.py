@@ -25,8 +25,14 @@ MODULE_MAX_LINES = 300
 VAGUE_NAMES = {"base", "common", "helpers", "manager", "misc", "utils"}
 CLIENT_MAY_USE = {
     "pointsman_operator.arbitration",
+    "pointsman_operator.fields",
     "pointsman_operator.manifests",
     "pointsman_operator.spec",
+    "pointsman_operator.specerror",
+    "pointsman_operator.viewmanifests",
+    "pointsman_operator.viewplan",
+    "pointsman_operator.viewspec",
+    "pointsman_operator.toolspec",
     "pointsman_mirror.disk",
     "pointsman_mirror.layout",
 }

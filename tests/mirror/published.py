@@ -14,6 +14,40 @@ def document(namespace: str, name: str, **members: object) -> str:
     return json.dumps(whole, sort_keys=True)
 
 
+def view_document(namespace: str, name: str, **members: object) -> str:
+    """The view.json of one view."""
+    whole = {"name": name, "namespace": namespace, "servers": ["github"], "tools": ["*"], **members}
+    return json.dumps(whole, sort_keys=True)
+
+
+def view_config_map(
+    namespace: str,
+    name: str,
+    text: str | None = None,
+    *,
+    release: str = "release",
+    object_name: str = "",
+    **members: object,
+) -> Body:
+    """The ConfigMap that publishes one view; `text` replaces its document."""
+    document = view_document(namespace, name, **members) if text is None else text
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": object_name or labels.view_config_map_name(namespace, name),
+            "namespace": release,
+            "labels": {
+                labels.MANAGED_BY: labels.MANAGER,
+                labels.META: labels.VIEW_VERSION,
+                labels.VIEW_NAMESPACE: namespace,
+                labels.VIEW_NAME: name,
+            },
+        },
+        "data": {labels.VIEW_DATA_KEY: document},
+    }
+
+
 def config_map(
     namespace: str,
     name: str,

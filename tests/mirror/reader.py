@@ -16,7 +16,7 @@ class Broken(AssertionError):
 
 
 def read(directory: Path) -> Files:
-    """Every server's document by folder, all of one generation; Broken if it is not whole.
+    """Every document by folder, all of one generation; Broken if it is not whole.
 
     The generation is opened once, by descriptor; what vanishes meanwhile is read again, and an
     answer counts only if the link names the same generation afterwards.
@@ -45,7 +45,7 @@ def read(directory: Path) -> Files:
 
 
 def documents(directory: Path) -> Mapping[str, object]:
-    """Every server's document, decoded; nothing where no generation is in force yet."""
+    """Every document, decoded; nothing where no generation is in force yet."""
     try:
         return {folder: json.loads(text) for folder, text in read(directory).items()}
     except FileNotFoundError:
@@ -59,11 +59,16 @@ def generations(directory: Path) -> list[str]:
 
 def _generation(folder: int) -> Files:
     names = sorted(name for name in os.listdir(folder) if name != ".complete")
-    found = {name: _content(f"{name}/meta.json", folder) for name in names}
+    views = sum(name.endswith(".view") for name in names)
+    found = {name: _content(f"{name}/{_file(name)}", folder) for name in names}
     stated = json.loads(_content(".complete", folder))
-    if stated != {"servers": len(found)}:
+    if stated != {"servers": len(found) - views, "views": views}:
         raise Broken(f".complete states {stated}, and {len(found)} folders are there")
     return found
+
+
+def _file(folder: str) -> str:
+    return "view.json" if folder.endswith(".view") else "meta.json"
 
 
 def _content(path: str, folder: int) -> bytes:

@@ -1,6 +1,7 @@
 """Whether the directory follows a real API server, through changes, restarts and refusals."""
 
 import asyncio
+import json
 import os
 import signal
 import statistics
@@ -12,7 +13,7 @@ from bench.cluster_api import CONFIG_MAP, ClusterApi
 from bench.controlplane import ControlPlane
 from bench.waiting import until
 from mirror import reader, rights
-from mirror.published import config_map
+from mirror.published import config_map, view_config_map, view_document
 from mirror.running import running
 from pointsman_contract import labels
 
@@ -52,6 +53,42 @@ async def test_what_is_created_changed_and_deleted_shows_in_the_directory(
         await unpublish(cluster, release_namespace, "github")
 
         await mirror.shows("tools.search")
+
+
+async def test_views_come_change_and_go_beside_the_servers(
+    mirror_kubeconfig: Path, release_namespace: str, cluster: ClusterApi, tmp_path: Path
+) -> None:
+    support = view_config_map("tools", "support", release=release_namespace)
+    await publish(cluster, release_namespace, "support")
+    await cluster.apply(CONFIG_MAP, support)
+    with running(mirror_kubeconfig, release_namespace, tmp_path) as mirror:
+        await mirror.shows("tools.support", "tools.support.view", deadline_s=15)
+        assert await mirror.metric("pointsman_mirror_servers") == 1
+        assert await mirror.metric("pointsman_mirror_views") == 1
+
+        edited = view_config_map("tools", "support", release=release_namespace, tools=["github.*"])
+        wrong = view_config_map(
+            "dev", "wrong", view_document("tools", "x"), release=release_namespace
+        )
+        await cluster.apply(CONFIG_MAP, edited)
+        await cluster.apply(CONFIG_MAP, wrong)
+
+        def shown() -> object:
+            return mirror.servers["tools.support.view"]
+
+        await until(
+            lambda: shown() == json.loads(view_document("tools", "support", tools=["github.*"]))
+        )
+        mismatched = {"reason": "IdentityMismatch"}
+        await until(lambda: mirror.metric("pointsman_mirror_skipped", **mismatched))
+        assert sorted(mirror.servers) == ["tools.support", "tools.support.view"]
+
+        name = labels.view_config_map_name("tools", "support")
+        await cluster.delete(CONFIG_MAP, name, release_namespace)
+
+        await mirror.shows("tools.support")
+        (line,) = mirror.lines("publishes nothing")
+        assert line["object"] == labels.view_config_map_name("dev", "wrong")
 
 
 async def test_objects_without_the_label_or_in_other_namespaces_are_not_seen(

@@ -34,7 +34,10 @@ def test_the_link_names_a_generation_beside_it_with_its_mark_of_completion(tmp_p
     assert os.readlink(tmp_path / "..data") == in_force.target
     assert in_force.target.startswith("..gen-")
     assert "/" not in in_force.target
-    assert json.loads((tmp_path / "..data" / ".complete").read_bytes()) == {"servers": 2}
+    assert json.loads((tmp_path / "..data" / ".complete").read_bytes()) == {
+        "servers": 2,
+        "views": 0,
+    }
     assert sorted(reader.read(tmp_path)) == ["tools.github", "tools.search"]
 
 

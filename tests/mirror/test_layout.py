@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mirror.published import config_map, document
+from mirror.published import config_map, document, view_config_map, view_document
 from pointsman_contract import labels
 from pointsman_mirror import layout
 from pointsman_mirror.layout import Published, Reason
@@ -30,7 +30,7 @@ def test_each_server_gets_a_folder_of_its_own_and_the_mark_of_completion_comes_l
         ".complete",
     ]
     assert content(generation)["tools.github/meta.json"] == document("tools", "github").encode()
-    assert json.loads(content(generation)[".complete"]) == {"servers": 2}
+    assert json.loads(content(generation)[".complete"]) == {"servers": 2, "views": 0}
     assert generation.servers == 2
     assert generation.skipped == ()
 
@@ -38,7 +38,107 @@ def test_each_server_gets_a_folder_of_its_own_and_the_mark_of_completion_comes_l
 def test_a_set_without_servers_is_a_whole_generation_too() -> None:
     generation = built()
 
-    assert content(generation) == {".complete": b'{"servers": 0}\n'}
+    assert content(generation) == {".complete": b'{"servers": 0, "views": 0}\n'}
+
+
+def test_a_view_gets_a_folder_of_its_own_beside_the_servers_and_is_counted() -> None:
+    generation = built(
+        config_map("tools", "support"),
+        view_config_map("tools", "support"),
+        view_config_map("dev", "all"),
+    )
+
+    assert [file.path for file in generation.files] == [
+        "dev.all.view/view.json",
+        "tools.support/meta.json",
+        "tools.support.view/view.json",
+        ".complete",
+    ]
+    written = content(generation)
+    assert written["tools.support.view/view.json"] == view_document("tools", "support").encode()
+    assert json.loads(written[".complete"]) == {"servers": 1, "views": 2}
+    assert (generation.servers, generation.views, generation.skipped) == (1, 2, ())
+
+
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [
+        ({labels.VIEW_NAME: None}, f"label {labels.VIEW_NAME} is missing"),
+        ({labels.VIEW_NAMESPACE: None}, f"label {labels.VIEW_NAMESPACE} is missing"),
+        ({labels.VIEW_NAME: "a.b"}, f"label {labels.VIEW_NAME} must be a DNS label"),
+        ({labels.VIEW_NAMESPACE: "../x"}, f"label {labels.VIEW_NAMESPACE} must be a DNS label"),
+    ],
+    ids=["no name", "no namespace", "a name with a dot", "a namespace that leads out"],
+)
+def test_a_view_with_wrong_labels_costs_itself_alone(
+    label: dict[str, str | None], said: str
+) -> None:
+    wrong = view_config_map("tools", "support")
+    wrong["metadata"]["labels"] |= label
+    generation = built(wrong, config_map("tools", "github"), view_config_map("tools", "other"))
+
+    assert (generation.servers, generation.views) == (1, 1)
+    (skipped,) = generation.skipped
+    assert skipped.reason is Reason.INVALID_LABELS
+    assert skipped.message.startswith(said)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(view_document("dev", "support"), id="the same name elsewhere"),
+        pytest.param(view_document("tools", "other"), id="another name here"),
+        pytest.param('{"name": "support"}', id="a view without a namespace"),
+    ],
+)
+def test_a_document_that_names_another_view_than_its_labels_is_left_out(text: str) -> None:
+    generation = built(view_config_map("tools", "support", text), config_map("tools", "github"))
+
+    assert list(content(generation)) == ["tools.github/meta.json", ".complete"]
+    (skipped,) = generation.skipped
+    assert skipped.reason is Reason.IDENTITY_MISMATCH
+    assert "view.json must name the view" in skipped.message
+    assert "tools/support" in skipped.message
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"tools": "*"}'])
+def test_a_bad_view_is_left_to_its_reader_to_judge(text: str) -> None:
+    generation = built(view_config_map("tools", "support", text))
+
+    assert content(generation)["tools.support.view/view.json"] == text.encode()
+    assert (generation.views, generation.skipped) == (1, ())
+
+
+def test_a_view_is_read_from_its_own_key_alone() -> None:
+    swapped = view_config_map("tools", "support")
+    swapped["data"] = {labels.DATA_KEY: document("tools", "support")}
+
+    assert content(built(swapped))["tools.support.view/view.json"] == b""
+
+
+def test_of_two_objects_for_one_view_the_one_under_the_derived_name_counts() -> None:
+    other = view_config_map("tools", "support", object_name="aaa", tools=["evil"])
+    generation = built(other, view_config_map("tools", "support"))
+
+    (skipped,) = generation.skipped
+    assert (skipped.object_name, skipped.reason) == ("aaa", Reason.DUPLICATE)
+    assert labels.view_config_map_name("tools", "support") in skipped.message
+    assert b"evil" not in content(generation)["tools.support.view/view.json"]
+
+
+def test_a_lone_view_and_a_lone_server_of_one_name_share_no_folder() -> None:
+    generation = layout.build(
+        [
+            Published("view.yaml", None, "view", "{}"),
+            Published("view.yaml", None, "view", "{}", is_view=True),
+            Published("a.yaml", "view", "view", "{}"),
+            Published("a.yaml", "view", "view", "{}", is_view=True),
+        ]
+    )
+
+    assert (generation.servers, generation.views, generation.skipped) == (2, 2, ())
+    assert len({file.path.partition("/")[0] for file in generation.files}) == 5
+    assert not any(file.path.startswith("..") for file in generation.files)
 
 
 def test_the_document_is_written_as_it_was_published() -> None:
@@ -180,6 +280,13 @@ def test_no_object_however_odd_stops_the_others(odd: list[dict[str, object]]) ->
     generation = built(*odd, config_map("tools", "github"))
 
     assert "tools.github/meta.json" in content(generation)
+
+
+@given(st.lists(st.dictionaries(st.sampled_from(["metadata", "data"]), BODIES), max_size=5))
+def test_no_object_however_odd_stops_a_view(odd: list[dict[str, object]]) -> None:
+    generation = built(*odd, view_config_map("tools", "support"))
+
+    assert "tools.support.view/view.json" in content(generation)
 
 
 LABELS = st.from_regex(r"[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?", fullmatch=True)

@@ -11,7 +11,7 @@ import pytest
 
 from bench.waiting import until
 from mirror import reader
-from mirror.published import document
+from mirror.published import document, view_document
 from pointsman_mirror import mirroring
 from pointsman_mirror.disk import Directory
 from pointsman_mirror.hearing import Cause, Changed, Event, Gone, Listed, Trouble, Unchanged
@@ -89,6 +89,21 @@ async def test_a_new_list_replaces_everything_that_was_known(tmp_path: Path) -> 
         told.tell(listed("zoo"))
 
         await until(lambda: list(reader.read(tmp_path)) == ["tools.zoo"])
+
+
+async def test_servers_and_views_of_a_generation_are_counted(tmp_path: Path) -> None:
+    view = Published("v", "tools", "support", view_document("tools", "support"), is_view=True)
+    async with telling(tmp_path) as told:
+        told.tell(listed("github"), Changed("v", view))
+        await until(lambda: told.mirror.is_ready)
+
+        assert sorted(reader.read(tmp_path)) == ["tools.github", "tools.support.view"]
+        assert (told.metric("servers"), told.metric("views")) == (1, 1)
+
+        told.tell(Gone("v"))
+
+        await until(lambda: told.metric("views") == 0)
+        assert list(reader.read(tmp_path)) == ["tools.github"]
 
 
 async def test_the_end_of_something_unknown_is_no_fault(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from bench.controlplane import ControlPlane
 from bench.waiting import until
 from mirror import proxy as faulty
 from mirror.proxy import Fault, Proxy
-from mirror.published import config_map
+from mirror.published import config_map, view_config_map
 from pointsman_contract import labels
 from pointsman_mirror import watch
 from pointsman_mirror.hearing import (
@@ -133,6 +133,36 @@ async def test_an_object_that_loses_its_label_is_gone_and_one_that_gets_it_has_c
     await relabel("v2")
 
     assert (await ear.next(Gone)).object_name == GITHUB
+
+
+async def test_views_are_followed_by_the_same_list_and_watch(
+    hears: Hears, proxy: Proxy, cluster: ClusterApi, release_namespace: str
+) -> None:
+    support = view_config_map("tools", "support", release=release_namespace)
+    await publish(cluster, release_namespace, "github")
+    await cluster.apply(CONFIG_MAP, support)
+    ear = await hears()
+    listed = await ear.next(Listed)
+
+    assert {item.is_view for item in listed.items.values() if isinstance(item, Published)} == {
+        *(True, False)
+    }
+
+    other = view_config_map("tools", "other", release=release_namespace)
+    await cluster.apply(CONFIG_MAP, other)
+    changed = await ear.next(Changed)
+
+    assert isinstance(changed.item, Published)
+    assert (changed.item.name, changed.item.is_view) == ("other", True)
+
+    stranger = config_map("tools", "other", release=release_namespace)
+    stranger["metadata"]["labels"][labels.META] = "view-v2"
+    await cluster.apply(CONFIG_MAP, stranger)
+    await cluster.delete(CONFIG_MAP, other["metadata"]["name"], release_namespace)
+
+    assert (await ear.next(Gone)).object_name == other["metadata"]["name"]
+    queries = [*proxy.lists, *proxy.watches]
+    assert {query["labelSelector"] for query in queries} == {"pointsman.dev/meta in (v1,view-v1)"}
 
 
 async def test_a_long_list_is_read_page_by_page(

@@ -6,18 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pointsman_operator import conditions, status
+from pointsman_operator import budget, conditions, status
 from pointsman_operator.conditions import Acceptance, Accepted, Outcome, Refused
 from pointsman_operator.consensus import Consensus, Finding
-from pointsman_operator.status import ConditionType, Counts, Lists, Skipped, Status, Tool, Truth
+from pointsman_operator.status import ConditionType, Counts, Lists, Remark, Status, Tool, Truth
 
 MORNING, NOON = "2026-01-01T08:00:00Z", "2026-01-01T12:00:00Z"
 
 LISTED = Lists(
     tool_count=2,
-    tools=(Tool("a", "gh.a", "gh__a"), Tool("b", "gh.b", "gh__b")),
+    tools=(Tool("a", "gh.a", "gh__a", "sha256:a"), Tool("b", "gh.b", "gh__b")),
     truncated=True,
-    skipped=(Skipped("x", "InvalidSchema", "why"),),
+    skipped=(
+        Remark("x", "InvalidSchema", "why"),
+        Remark("z", "DefinitionChanged", "m", "sha256:z"),
+    ),
+    flagged=(Remark("a", "ConfusableName", "looks like b"),),
     unmatched=("y",),
     protocol_version="2025-11-25",
     server_name="GitHub",
@@ -208,6 +212,71 @@ def test_counts_that_have_not_settled_leave_those_before() -> None:
     assert compose(replace(ACCEPTED, counts=Counts(0, 2)), before).routers == Counts(0, 2)
 
 
+DIFFERENCE = "r2 does not offer c"
+OTHER = Lists(tool_count=1, tools=(Tool("b", "gh.b", "gh__b"),))
+DIFFERING = replace(ACCEPTED, consensus=replace(SERVED, lists=OTHER, difference=DIFFERENCE))
+
+
+def ready_message(one: Status) -> str:
+    condition = one.condition(ConditionType.READY)
+    assert condition is not None
+    return condition.message
+
+
+def test_a_difference_between_routers_that_passes_is_not_told() -> None:
+    before = compose(ACCEPTED)
+
+    assert compose(DIFFERING, before, now=NOON) == before
+
+
+def test_a_difference_between_routers_that_lasts_is_told() -> None:
+    after = compose(replace(DIFFERING, differs=True), compose(ACCEPTED), now=NOON)
+
+    assert ready_message(after) == f"callable; routers differ: {DIFFERENCE}"
+    assert said(after)["Ready"] == "True Ready"
+    assert after.lists == OTHER
+
+
+def test_after_a_restart_a_difference_that_was_told_stays_told() -> None:
+    told = compose(replace(DIFFERING, differs=True))
+
+    assert compose(DIFFERING, told, now=NOON) == told
+
+
+def test_what_was_not_ready_is_ready_at_once_although_routers_differ() -> None:
+    before = compose(replace(ACCEPTED, consensus=PROGRESSING))
+    after = compose(DIFFERING, before, now=NOON)
+
+    assert said(after)["Ready"] == "True Ready"
+    assert ready_message(after) == "callable"
+    assert after.lists == OTHER
+
+
+@pytest.mark.parametrize("differs", [False, True])
+def test_a_server_none_of_whose_tools_is_on_every_router_is_not_ready(differs: bool) -> None:
+    nothing = replace(SERVED, lists=Lists(), difference=DIFFERENCE)
+    before = compose(replace(ACCEPTED, consensus=PROGRESSING))
+    after = compose(replace(ACCEPTED, consensus=nothing, differs=differs), before)
+
+    assert said(after)["Ready"] == "False NoTools"
+    assert ready_message(after) == (
+        f"no tool is the same on every router; routers differ: {DIFFERENCE}"
+    )
+
+
+@pytest.mark.parametrize("count", [40, 41, 81, 129])
+def test_more_tools_than_clients_take_are_told_and_change_nothing_else(count: int) -> None:
+    many = replace(SERVED, lists=replace(LISTED, tool_count=count))
+    before = compose(ACCEPTED)
+    after = compose(replace(ACCEPTED, consensus=many), before, now=NOON)
+
+    assert said(after) == said(before)
+    assert [one.since for one in after.conditions] == [one.since for one in before.conditions]
+    assert ready_message(after) == "; ".join(
+        part for part in ("callable", budget.warning(count)) if part
+    )
+
+
 def test_what_could_not_be_written_is_not_said_to_be_published_there() -> None:
     assert compose(replace(ACCEPTED, failure=FORBIDDEN)).config_map is None
     assert compose(ACCEPTED).config_map == "mcp-github-0"
@@ -241,11 +310,15 @@ def test_a_status_is_written_down_in_full() -> None:
         "prefix": "gh",
         "toolCount": 2,
         "tools": [
-            {"name": "a", "exposedName": "gh.a", "safeName": "gh__a"},
+            {"name": "a", "exposedName": "gh.a", "safeName": "gh__a", "digest": "sha256:a"},
             {"name": "b", "exposedName": "gh.b", "safeName": "gh__b"},
         ],
         "toolsTruncated": True,
-        "skippedTools": [{"name": "x", "reason": "InvalidSchema", "message": "why"}],
+        "skippedTools": [
+            {"name": "x", "reason": "InvalidSchema", "message": "why"},
+            {"name": "z", "reason": "DefinitionChanged", "message": "m", "digest": "sha256:z"},
+        ],
+        "flaggedTools": [{"name": "a", "reason": "ConfusableName", "message": "looks like b"}],
         "unmatchedAllowedTools": ["y"],
         "protocolVersion": "2025-11-25",
         "serverInfo": {"name": "GitHub", "version": "1"},
@@ -303,8 +376,11 @@ _OUTCOMES = st.builds(Refused, st.sampled_from(Acceptance), st.text("ab", max_si
         _FINDINGS,
         st.sampled_from([None, LISTED, Lists()]),
         st.just(Counts(1, 1)),
+        st.booleans(),
+        st.sampled_from([None, DIFFERENCE]),
     ),
     st.sampled_from([None, Counts(1, 1), Counts(0, 1)]),
+    st.booleans(),
 )
 
 

@@ -8,7 +8,7 @@ import pytest
 from pointsman_contract.report import ServerReport, State
 from pointsman_operator.consensus import Consensus, Statement, reach
 from pointsman_operator.spec import Identity
-from pointsman_operator.status import Counts, Skipped, Status, Tool, dump
+from pointsman_operator.status import Counts, Remark, Status, Tool, dump
 
 SERVER = Identity("tools", "github", "u-1", 3)
 
@@ -224,7 +224,7 @@ def test_agents_see_the_tools_that_every_router_serves() -> None:
     lists = reached(says("r1", entry(tools=("a", "b"))), says("r2", entry(tools=("b", "c")))).lists
 
     assert lists is not None
-    assert lists.tools == (Tool("b", "gh.b", "gh__b"),)
+    assert lists.tools == (Tool("b", "gh.b", "gh__b", "d"),)
     assert lists.tool_count == 1
     assert not lists.truncated
 
@@ -238,7 +238,7 @@ def test_whatever_any_router_leaves_out_is_listed() -> None:
     ).lists
 
     assert lists is not None
-    assert lists.skipped == (Skipped("x", "InvalidSchema", "m"), Skipped("y", "TooLarge", "n"))
+    assert lists.skipped == (Remark("x", "InvalidSchema", "m"), Remark("y", "TooLarge", "n"))
     assert lists.unmatched == ("a", "b")
 
 
@@ -284,7 +284,7 @@ def test_what_the_upstream_says_of_itself_is_shown() -> None:
     [
         pytest.param(500, 8, 500, id="as many as are listed"),
         pytest.param(501, 8, 500, id="one more"),
-        pytest.param(500, 300, 171, id="more bytes than are kept"),
+        pytest.param(500, 300, 169, id="more bytes than are kept"),
     ],
 )
 def test_long_lists_are_cut_and_say_so(number: int, length: int, shown: int) -> None:
@@ -307,8 +307,158 @@ def test_no_more_than_fifty_skipped_tools_are_listed() -> None:
     assert len(lists.skipped) == 50
 
 
-def test_the_order_in_which_routers_are_asked_decides_nothing() -> None:
-    one = says("r1", entry(tools=("a", "b")))
-    two = says("r2", entry(tools=("b", "a")))
+def redefined() -> Any:
+    """An entry whose tool has another definition."""
+    one = entry()
+    return one.model_copy(update={"tools": (one.tools[0].model_copy(update={"digest": "e"}),)})
 
-    assert reached(one, two) == reached(two, one)
+
+WAITING = {"name": "x", "reason": "DefinitionChanged", "message": "m", "digest": "sha256:1"}
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        pytest.param(entry(tools=("a", "b")), entry(tools=("b", "a")), id="orders of one list"),
+        pytest.param(entry(tools=("a",)), entry(tools=("a", "b")), id="lists"),
+        pytest.param(entry(), redefined(), id="definitions"),
+        pytest.param(
+            entry(skippedTools=[WAITING]),
+            entry(skippedTools=[{**WAITING, "digest": "sha256:2"}]),
+            id="definitions that wait",
+        ),
+        pytest.param(
+            entry(flaggedTools=[WAITING]),
+            entry(flaggedTools=[{**WAITING, "reason": "ConfusableName"}]),
+            id="remarks",
+        ),
+        pytest.param(
+            entry(protocolVersion="2025-11-25", serverInfo={"name": "n", "version": "1"}),
+            entry(protocolVersion="2026-07-28", serverInfo={"name": "n", "version": "2"}),
+            id="upstreams",
+        ),
+        pytest.param(entry(schemaBytes=5), entry(schemaBytes=7), id="sizes"),
+        pytest.param(
+            entry(State.SKIPPED, reason="Timeout", message="late"),
+            entry(State.SKIPPED, reason="Unreachable", message="gone"),
+            id="reasons",
+        ),
+    ],
+)
+def test_the_order_in_which_routers_are_asked_decides_nothing(one: Any, two: Any) -> None:
+    first, second = says("r1", one), says("r2", two)
+    lists = [reached(first, second).lists, reached(second, first).lists]
+
+    assert lists[0] == lists[1]
+    assert reached(first, second).difference == reached(second, first).difference
+
+
+def test_a_tool_with_two_definitions_is_listed_without_either() -> None:
+    lists = reached(says("r1", entry()), says("r2", redefined())).lists
+
+    assert lists is not None
+    assert lists.tools == (Tool("a", "gh.a", "gh__a"),)
+
+
+def test_what_an_upstream_says_of_itself_to_some_routers_only_is_not_shown() -> None:
+    lists = reached(
+        says("r1", entry(protocolVersion="2025-11-25", schemaBytes=5)),
+        says("r2", entry(protocolVersion="2026-07-28", schemaBytes=7)),
+    ).lists
+
+    assert lists is not None
+    assert (lists.protocol_version, lists.schema_bytes) == (None, 7)
+
+
+def test_what_somebody_should_know_of_tools_is_listed_with_what_waits_to_be_approved() -> None:
+    odd = {"name": "b", "reason": "ConfusableName", "message": "looks like\x07 a"}
+    lists = reached(
+        says("r1", entry(flaggedTools=[WAITING])), says("r2", entry(flaggedTools=[odd]))
+    )
+
+    assert lists.lists is not None
+    assert lists.lists.flagged == (
+        Remark("b", "ConfusableName", "looks like· a"),
+        Remark("x", "DefinitionChanged", "m", "sha256:1"),
+    )
+
+
+def test_no_more_than_fifty_flagged_tools_are_listed() -> None:
+    flags = [{"name": f"t{n:03}", "reason": "ConfusableName", "message": "m"} for n in range(60)]
+    lists = reached(says("r1", entry(flaggedTools=flags))).lists
+
+    assert lists is not None
+    assert len(lists.flagged) == 50
+
+
+@pytest.mark.parametrize(
+    ("statements", "difference"),
+    [
+        pytest.param(
+            [says("r1", entry(tools=("a", "b"))), says("r2", entry())],
+            "r2 does not offer b",
+            id="both can be called",
+        ),
+        pytest.param(
+            [says("r1", entry(tools=("a", "b"))), says("r2", entry(State.STALE))],
+            None,
+            id="one cannot, and is named for that",
+        ),
+        pytest.param(
+            [says("r1", entry(tools=("a", "b"))), silent("r2")], None, id="one does not answer"
+        ),
+        pytest.param(
+            [says("r1", entry()), says("r2", entry(tools=("b",), generation=2))],
+            None,
+            id="one has an older generation",
+        ),
+        pytest.param(
+            [says("r1", entry()), says("r2", entry(State.PENDING), young=True)],
+            None,
+            id="one has only begun",
+        ),
+    ],
+)
+def test_routers_that_all_can_be_called_are_compared(
+    statements: list[Statement], difference: str | None
+) -> None:
+    assert reached(*statements).difference == difference
+
+
+def test_a_router_of_several_without_any_tool_is_named() -> None:
+    consensus = reached(says("r1", entry()), says("r2", entry(tools=())))
+
+    assert str(consensus.ready.reason) == "NoTools"
+    assert consensus.ready.message.startswith("router r2 says: ")
+
+
+@pytest.mark.parametrize(
+    ("statements", "is_counted"),
+    [
+        pytest.param([says("r1", entry())], True, id="it serves"),
+        pytest.param([says("r1", None)], True, id="it had its time"),
+        pytest.param([silent("r1")], True, id="it does not answer"),
+        pytest.param(
+            [says("r1", entry()), says("r2", None, young=True)], False, id="it has only begun"
+        ),
+        pytest.param(
+            [says("r1", entry(State.PENDING), young=True)], False, id="it is the only one"
+        ),
+        pytest.param(
+            [Statement("r1", answers=False, young=True)], True, id="it began and went silent"
+        ),
+        pytest.param([says("r1", entry(), young=True)], True, id="it began and serves already"),
+    ],
+)
+def test_routers_are_counted_when_each_had_its_time(
+    statements: list[Statement], is_counted: bool
+) -> None:
+    assert reached(*statements).is_counted is is_counted
+
+
+def test_why_a_router_lags_is_told_where_it_says_so() -> None:
+    late = Statement("r2", answers=True, entry=entry(generation=2), fault="no\x07 directory")
+
+    assert reached(says("r1", entry()), late).ready.message == (
+        "router r2 does not serve this generation yet: no· directory"
+    )

@@ -19,8 +19,9 @@ from pointsman_contract import labels
 _CRD = Path(__file__).resolve().parents[2] / "crds" / "mcpserver.yaml"
 _BOUNDS = frozenset(
     [
-        *("x-kubernetes-validations", "x-kubernetes-list-type", "pattern", "minimum", "maximum"),
-        *("minLength", "maxLength", "minItems", "maxItems", "enum"),
+        *("x-kubernetes-validations", "x-kubernetes-list-type", "x-kubernetes-list-map-keys"),
+        *("pattern", "minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems"),
+        *("maxProperties", "enum"),
     ]
 )
 
@@ -75,6 +76,14 @@ async def test_what_is_bad_and_stored_is_told_what_to_change_and_costs_nobody_el
         "future": ({"url": GOOD, "protocol": "Future"}, "InvalidSpec", "spec.protocol "),
         "bare": ({"url": GOOD, "expose": []}, "InvalidSpec", "spec.expose "),
         "long": ({"url": GOOD, "prefix": "a" * 33}, "InvalidSpec", "spec.prefix "),
+        "mute": ({"url": GOOD, "tools": [{"name": "a"}]}, "InvalidSpec", "spec.tools[0] "),
+        "lax": ({"url": GOOD, "definitions": {"policy": "Ask"}}, "InvalidSpec", "spec.definitions"),
+        "either": (
+            {"url": GOOD, "service": {"name": "a", "port": 80}},
+            "InvalidSpec",
+            "spec.service must ",
+        ),
+        "nowhere": ({"allowedTools": ["*"]}, "InvalidUrl", "spec.url must "),
         "a.dot": ({"url": GOOD}, "InvalidSpec", "metadata.name must "),
     }
     with own_control_plane.namespace("release") as release:

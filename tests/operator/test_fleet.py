@@ -9,12 +9,13 @@ from dataclasses import replace
 import pytest
 
 from bench import ports
-from bench.reporting_router import ReportingRouter, reporting, serving
+from bench.reporting_router import ReportingRouter, reporting, serving, serving_view
 from bench.waiting import until
-from pointsman_contract.report import State
+from pointsman_contract.report import ExposedTool, State
 from pointsman_operator import fleet
 from pointsman_operator.consensus import Statement
 from pointsman_operator.fleet import ByName, Fleet, Patience, Whereabouts
+from pointsman_operator.viewconsensus import ViewStatement
 
 GITHUB = serving("tools/github", "u-1", "search")
 SLACK = serving("tools/slack", "u-2", "post")
@@ -28,13 +29,26 @@ class Followed:
 
     def __init__(self, whereabouts: Whereabouts, patience: Patience) -> None:
         self.changes: list[frozenset[str] | None] = []
-        self.fleet = Fleet(whereabouts, self._changed, logging.getLogger("test"), patience)
+        self.view_changes: list[frozenset[str]] = []
+        self.fleet = Fleet(
+            whereabouts,
+            self._changed,
+            logging.getLogger("test"),
+            patience,
+            views_changed=self._views_changed,
+        )
 
     def _changed(self, servers: Iterable[str] | None) -> None:
         self.changes.append(None if servers is None else frozenset(servers))
 
+    def _views_changed(self, views: Iterable[str]) -> None:
+        self.view_changes.append(frozenset(views))
+
     def says(self, server: str = "tools/github") -> Sequence[Statement]:
         return self.fleet.statements(server)
+
+    def tools(self, server: str) -> dict[str, Sequence[ExposedTool]]:
+        return {one.router: one.entry.tools for one in self.says(server) if one.entry}
 
     @property
     def answering(self) -> dict[str, bool]:
@@ -70,9 +84,29 @@ async def test_what_a_router_reports_is_known() -> None:
     async with reporting("r", GITHUB) as router, following(router) as followed:
         await followed.until_heard()
 
-        assert followed.says() == [Statement("r", answers=True, entry=GITHUB)]
-        assert followed.says("tools/other") == [Statement("r", answers=True)]
+        assert followed.says() == [Statement(router.name, answers=True, entry=GITHUB)]
+        assert followed.says("tools/other") == [Statement(router.name, answers=True)]
         assert followed.fleet.is_settled
+
+
+async def test_what_a_router_reports_of_views_is_known_and_concerns_no_server() -> None:
+    view = serving_view("tools/github", "u-9", "d")
+    async with reporting("r", GITHUB) as router, following(router) as followed:
+        await followed.until_heard()
+        followed.changes.clear()
+        await router.reports_views(view)
+        await until(lambda: followed.view_changes)
+        known = followed.fleet.view_statements("tools/github")
+        await router.reports_views()
+        await until(lambda: len(followed.view_changes) == 2)
+
+        assert known == [ViewStatement(router.name, answers=True, entry=view)]
+        assert followed.view_changes == [{"tools/github"}, {"tools/github"}]
+        assert followed.changes == []
+        assert followed.says() == [Statement(router.name, answers=True, entry=GITHUB)]
+        assert followed.fleet.view_statements("tools/github") == [
+            ViewStatement(router.name, answers=True)
+        ]
 
 
 async def test_a_change_concerns_the_servers_that_changed_and_no_others() -> None:
@@ -100,6 +134,35 @@ async def test_a_server_that_a_router_no_longer_knows_is_forgotten() -> None:
         assert followed.says()[0].entry is None
 
 
+async def test_what_several_routers_say_alike_is_kept_once() -> None:
+    other = serving("tools/slack", "u-2", "post", "edit")
+    async with (
+        reporting("a", GITHUB, SLACK) as one,
+        reporting("b", GITHUB, other) as two,
+        following(one, two) as followed,
+    ):
+        await followed.until_heard(2)
+        alike, apart = followed.tools("tools/github"), followed.tools("tools/slack")
+        await two.also_reports(SLACK)
+        await until(lambda: followed.tools("tools/slack")[two.name] == SLACK.tools)
+        later = followed.tools("tools/slack")
+
+    assert alike[one.name] is alike[two.name]
+    assert apart == {one.name: SLACK.tools, two.name: other.tools}
+    assert later[one.name] is later[two.name]
+
+
+async def test_why_a_router_holds_older_servers_is_known_and_concerns_them_all() -> None:
+    async with reporting("r", GITHUB) as router, following(router) as followed:
+        await followed.until_heard()
+        followed.changes.clear()
+        await router.is_at_fault("the directory is empty")
+        await until(lambda: followed.changes)
+
+        assert followed.says()[0].fault == "the directory is empty"
+        assert followed.changes == [None]
+
+
 async def test_a_router_without_news_is_believed_as_long_as_it_answers() -> None:
     async with reporting("r", GITHUB) as router, following(router) as followed:
         await followed.until_heard()
@@ -120,7 +183,7 @@ async def test_a_silent_router_is_no_longer_believed_and_holds_up_no_other() -> 
             await other.also_reports(SLACK)
             await until(lambda: frozenset(["tools/slack"]) in followed.changes, deadline_s=1.0)
             followed.changes.clear()
-            await until(lambda: followed.answering == {"a": False, "b": True})
+            await until(lambda: followed.answering == {silent.name: False, other.name: True})
 
             await until(lambda: None in followed.changes, deadline_s=1.0)
 
@@ -147,7 +210,7 @@ async def test_a_router_that_comes_back_is_heard_again() -> None:
         await followed.until_heard()
 
         assert followed.says("tools/slack")[0] == Statement(
-            "r2", answers=True, young=True, entry=SLACK
+            router.name, answers=True, young=True, entry=SLACK
         )
 
 
@@ -156,7 +219,7 @@ async def test_a_new_instance_is_young_for_a_while() -> None:
         await followed.until_heard()
         pending = serving("tools/github", "u-1", state=State.PENDING)
         await router.is_replaced("r2", [pending])
-        await until(lambda: followed.says()[0].router == "r2")
+        await until(lambda: followed.says()[0].entry == pending)
         followed.changes.clear()
 
         assert followed.says()[0].young
@@ -188,7 +251,7 @@ async def test_routers_are_found_by_name() -> None:
         async with following(where=where) as followed:
             await followed.until_heard()
 
-            assert followed.answering["r"]
+            assert followed.answering[f"{ports.LOOPBACK}:{router.port}"]
 
 
 async def test_a_name_that_does_not_resolve_takes_no_router_away(

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bench import admission
 from bench.admission import body
 from pointsman_contract import labels
 from pointsman_operator import seen
@@ -42,6 +43,26 @@ def config_map(name: str, version: int = 1, **metadata: Any) -> dict[str, Any]:
 
 def key(name: str) -> str:
     return labels.config_map_name("default", name)
+
+
+def labelled(name: str, version: int = 1, **its_labels: str) -> dict[str, Any]:
+    one = resource(name, version)
+    one["metadata"]["labels"] = its_labels
+    return one
+
+
+def view(name: str, version: int = 1, **spec: Any) -> dict[str, Any]:
+    one = admission.view(name, **spec)
+    one["metadata"] |= {"uid": f"uid-view-{name}", "resourceVersion": str(version), "generation": 1}
+    return one
+
+
+def view_key(name: str) -> str:
+    return labels.view_config_map_name("default", name)
+
+
+def selecting(name: str, **wanted: str) -> dict[str, Any]:
+    return view(name, servers={"selector": {"matchLabels": wanted}})
 
 
 class Desk:
@@ -321,3 +342,91 @@ def test_a_bad_resource_is_kept_with_what_is_wrong_with_it() -> None:
     assert isinstance(one.wish, Refused)
     assert one.wish.reason == "InvalidUrl"
     assert one.identity.uid == "uid-a"
+
+
+async def test_a_view_is_looked_at_when_it_changes_and_when_it_goes() -> None:
+    desk = Desk()
+    desk.intake.view(view("desk", 1))
+    assert desk.due() == {view_key("desk")}
+    desk.intake.view(view("desk", 1))
+    assert desk.due() == set()
+    desk.intake.view(view("desk", 2), deleted=True)
+
+    assert desk.due() == {view_key("desk")}
+    assert not desk.store.is_living("uid-view-desk")
+
+
+async def test_the_answer_to_a_write_of_a_views_status_is_no_reason_to_look_again() -> None:
+    desk = Desk()
+    desk.intake.view(view("desk", 1))
+    desk.due()
+    desk.intake.view_answered({**view("desk", 2), "status": {"toolCount": 1}})
+
+    assert desk.due() == set()
+    desk.intake.view_answered(view("desk", 3, tools=["*"]))
+    assert desk.due() == {view_key("desk")}
+
+
+async def test_a_server_is_news_for_the_views_that_select_it_and_for_no_others() -> None:
+    desk = Desk()
+    desk.intake.view(selecting("support", team="support"))
+    desk.intake.view(selecting("sales", team="sales"))
+    desk.intake.view(view("named", servers={"names": ["a"]}))
+    elsewhere = selecting("far", team="support")
+    elsewhere["metadata"]["namespace"] = "elsewhere"
+    desk.intake.view(elsewhere)
+    desk.due()
+
+    def views_due() -> set[str]:
+        return {key for key in desk.due() if labels.is_of_view(key)}
+
+    desk.intake.resource(labelled("a", 1, team="support"))
+    assert views_due() == {view_key("support")}
+    desk.intake.resource(labelled("a", 2, team="support", more="x"))
+    assert views_due() == set()
+    desk.intake.resource(labelled("a", 3, team="sales"))
+    assert views_due() == {view_key("support"), view_key("sales")}
+    desk.intake.answered(labelled("a", 4))
+    assert views_due() == {view_key("sales")}
+    desk.intake.resource(labelled("a", 5, team="sales"))
+    desk.due()
+    desk.intake.resource(labelled("a", 6, team="sales"), deleted=True)
+    assert views_due() == {view_key("sales")}
+
+
+async def test_the_neighbours_of_a_view_are_the_servers_of_its_namespace() -> None:
+    desk = Desk()
+    far = labelled("b", team="x")
+    far["metadata"]["namespace"] = "elsewhere"
+    desk.intake.resource(labelled("a", team="support"))
+    desk.intake.resource(far)
+
+    assert desk.store.neighbours("default") == {"a": {"team": "support"}}
+
+
+async def test_a_list_of_views_takes_away_what_is_not_in_it() -> None:
+    desk = Desk()
+    desk.intake.view(view("stays", 3))
+    desk.intake.view(view("gone", 4))
+    assert not desk.store.knows_views
+    desk.intake.views_listed([seen.view(view("stays", 3))], 10)
+    desk.intake.everything()
+
+    assert desk.store.knows_views
+    assert desk.store.views.get(view_key("gone")) is None
+    assert not desk.store.is_living("uid-view-gone")
+    assert desk.store.is_living("uid-view-stays")
+    assert view_key("stays") in desk.due()
+
+
+async def test_views_are_looked_at_of_which_a_router_says_something_new() -> None:
+    desk = Desk()
+    desk.intake.view(view("one"))
+    desk.intake.view(view("two"))
+    desk.intake.resource(resource("one"))
+    desk.due()
+    desk.intake.views_changed(["default/one", "default/unknown", "file"])
+    assert desk.due() == {view_key("one")}
+    desk.intake.routers_changed(None)
+
+    assert desk.due() == {view_key("one"), view_key("two"), key("one")}

@@ -1,6 +1,7 @@
 """What a server looks like as a ConfigMap."""
 
 import json
+from typing import Any
 
 import pytest
 import yaml
@@ -14,6 +15,7 @@ from pointsman_operator import manifests, spec
 from pointsman_operator.manifests import TooLarge
 from pointsman_operator.spec import Server
 
+ONE = f"sha256:{'1' * 64}"
 # The most that the bounds of the spec let through.
 WIDEST_TOOLS = ["\U0001f600" * 127 + chr(0x10000 + number) for number in range(500)]
 
@@ -102,7 +104,13 @@ def test_the_resource_owns_its_config_map_where_both_share_a_namespace() -> None
 
 
 def test_what_is_published_is_what_readers_understand() -> None:
-    one = server(allowedTools=["\u00fc", "\U0001f600", "a b"], prefix="gh", suspend=True)
+    one = server(
+        allowedTools=["\u00fc", "\U0001f600", "a b"],
+        prefix="gh",
+        suspend=True,
+        definitions={"policy": "Enforce", "approved": {"\u00fc": ONE, "a b": ONE}},
+        tools=[{"name": "a b", "title": "\U0001f600", "hide": True}],
+    )
 
     read = meta.load(manifests.document_of(one).encode(), folder="other")
 
@@ -137,7 +145,98 @@ def test_a_document_that_nobody_would_read_is_refused_before_it_is_written() -> 
     with pytest.raises(TooLarge) as refusal:
         manifests.document_of(one)
 
-    assert "spec.allowedTools" in str(refusal.value)
+    assert refusal.value.field == "spec.allowedTools"
+    assert "allow fewer tools" in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "advice"),
+    [
+        pytest.param(
+            {"tools": [{"name": f"t{n}", "description": "\u00fc" * 4096} for n in range(40)]},
+            "spec.tools",
+            "shorten the descriptions there",
+            id="descriptions",
+        ),
+        pytest.param(
+            {
+                "definitions": {
+                    "policy": "Enforce",
+                    "approved": dict.fromkeys(WIDEST_TOOLS, f"sha256:{'0' * 64}"),
+                },
+                "tools": [{"name": "a", "hide": True}],
+            },
+            "spec.definitions.approved",
+            "take out the tools that are there no more",
+            id="approvals",
+        ),
+    ],
+)
+def test_a_document_that_is_too_large_names_what_to_shorten(
+    changes: dict[str, Any], field: str, advice: str
+) -> None:
+    with pytest.raises(TooLarge) as refusal:
+        manifests.document_of(server(**changes))
+
+    assert refusal.value.field == field
+    assert str(refusal.value).startswith(f"{field} makes the published document ")
+    assert advice in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        pytest.param({}, {}, id="nothing said"),
+        pytest.param(
+            {"definitions": {"policy": "Off", "approved": {"a": ONE}}},
+            {},
+            id="approvals that mean nothing yet",
+        ),
+        pytest.param(
+            {"definitions": {"policy": "Warn", "approved": {"a": ONE}}},
+            {"definitions": {"policy": "Warn", "approved": {"a": ONE}}},
+            id="a warning, which a reader without it would not give",
+        ),
+        pytest.param(
+            {"definitions": {"policy": "Enforce"}},
+            {
+                "definitions": {"policy": "Enforce", "approved": {}},
+                "requires": ["definitions"],
+            },
+            id="nothing served until it is approved",
+        ),
+        pytest.param(
+            {"tools": [{"name": "b", "title": "B"}, {"name": "a", "description": "A"}]},
+            {"tools": [{"name": "a", "description": "A"}, {"name": "b", "title": "B"}]},
+            id="other words, which a reader without them would not use",
+        ),
+        pytest.param(
+            {"tools": [{"name": "a", "hide": True}], "expose": ["Prompts"]},
+            {
+                "tools": [{"name": "a", "hide": True}],
+                "expose": ["Prompts"],
+                "requires": ["expose", "tools"],
+            },
+            id="a hidden tool, which a reader without it would show",
+        ),
+    ],
+)
+def test_what_an_owner_says_of_tools_is_published_where_readers_must_know(
+    changes: dict[str, Any], expected: dict[str, object]
+) -> None:
+    document = json.loads(manifests.document_of(server(**changes)))
+
+    told = ("definitions", "expose", "requires", "tools")
+    assert {name: document[name] for name in told if name in document} == expected
+
+
+def test_a_service_is_published_as_an_url() -> None:
+    service = {"name": "github-mcp", "port": 8080}
+
+    document = json.loads(manifests.document_of(server(url=None, service=service)))
+
+    assert document["url"] == "http://github-mcp.tools.svc:8080/mcp"
+    assert "service" not in document
 
 
 EVERY_PLANE = [chr(plane * 0x10000 + 0x1F600 % 0x10000) for plane in range(17)]

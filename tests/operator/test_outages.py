@@ -15,14 +15,24 @@ from bench.api_proxy import ApiProxy, Asked
 from bench.cluster_api import (
     CONFIG_MAP,
     MCP_SERVER,
+    MCP_VIEW,
     SECRET,
     Body,
     ClusterApi,
     connected,
     mcp_server,
+    mcp_view,
 )
 from bench.controlplane import ControlPlane
-from bench.operating import AGENT, operating, operating_through, published, publishes, said
+from bench.operating import (
+    AGENT,
+    operating,
+    operating_through,
+    published,
+    publishes,
+    said,
+    view_said,
+)
 from bench.waiting import until
 from pointsman_contract import labels
 
@@ -180,7 +190,7 @@ async def test_a_silent_watch_is_opened_anew(
     tmp_path: Path,
 ) -> None:
     async with api_proxy.before(control_plane.kubeconfig) as proxy:
-        for plural in ("mcpservers", "configmaps"):
+        for plural in ("mcpservers", "mcpviews", "configmaps"):
             proxy.place(api_proxy.falls_silent(), watches(plural))
         path = proxy.kubeconfig(tmp_path / "kubeconfig")
         settings = {"WATCH_NAMESPACES": namespace, "SILENCE_SECONDS": "1"}
@@ -188,6 +198,9 @@ async def test_a_silent_watch_is_opened_anew(
             await until(lambda: [one for one in proxy.asked if one.is_watch])
             await cluster.create(MCP_SERVER, server("github", namespace))
             await publishes(cluster, release_namespace, "github")
+            view = mcp_view("desk", namespace, servers={"names": ["github"]})
+            await cluster.create(MCP_VIEW, view)
+            await view_said(cluster, "desk", namespace, Published="True Published")
 
 
 async def test_a_conflict_is_looked_into_and_written_again(

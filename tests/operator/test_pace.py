@@ -96,3 +96,13 @@ def test_counts_of_what_is_forgotten_settle_anew() -> None:
     pace.forget("a")
 
     assert pace.settled("a", Counts(3, 3), 105.0) == 115.0
+
+
+def test_routers_that_differ_are_waited_for_and_then_differ_whatever_else_changes() -> None:
+    pace = a_pace()
+
+    assert pace.differs("a", True, 100.0) == 110.0
+    assert pace.differs("a", True, 108.0) == 110.0
+    assert pace.differs("a", False, 109.0) is None
+    assert pace.differs("a", True, 109.5) == 119.5
+    assert pace.differs("b", False, 109.5) is None

@@ -13,6 +13,7 @@ from bench.operating import (
     OURS,
     condition,
     conditions,
+    happened,
     operating,
     published,
     publishes,
@@ -92,9 +93,48 @@ async def test_people_see_the_columns_of_the_contract(
     explained = control_plane.kubectl("explain", "mcpserver.spec.allowedTools")
     assert plain[0].split() == ["NAME", "READY", "TOOLS", "PREFIX", "REASON", "AGE"]
     assert plain[1].split()[:5] == ["github", "False", "0", "github", "NoRouter"]
-    assert wide[0].split()[6:] == ["URL", "PROTOCOL", "ROUTERS"]
+    assert wide[0].split()[6:] == ["URL", "SERVICE", "PROTOCOL", "ROUTERS"]
     assert URL in wide[1]
     assert "NoToolsAllowed" in explained
+
+
+async def test_a_service_is_published_as_one_of_the_resources_own_namespace(
+    control_plane: ControlPlane, cluster: ClusterApi, namespace: str, release_namespace: str
+) -> None:
+    spec = {"service": {"name": "github-mcp", "port": 8080}, "allowedTools": ["*"]}
+    with operating(control_plane.kubeconfig, release_namespace, WATCH_NAMESPACES=namespace):
+        await cluster.create(MCP_SERVER, mcp_server("github", namespace, **spec))
+        await publishes(cluster, release_namespace, "github")
+
+    document = (await published(cluster, release_namespace))["github"]
+    wide = control_plane.kubectl("get", "mcpservers", "-n", namespace, "-o", "wide").splitlines()
+    assert document["url"] == f"http://github-mcp.{namespace}.svc:8080/mcp"
+    assert "github-mcp" in wide[1].split()
+
+
+async def test_what_an_owner_says_of_tools_is_published_until_it_hides_something(
+    control_plane: ControlPlane, cluster: ClusterApi, namespace: str, release_namespace: str
+) -> None:
+    approved = {"add": f"sha256:{'0' * 64}"}
+    spec = {
+        "definitions": {"policy": "Enforce", "approved": approved},
+        "tools": [{"name": "add", "title": "Add"}],
+    }
+    with operating(control_plane.kubeconfig, release_namespace, WATCH_NAMESPACES=namespace):
+        await cluster.create(MCP_SERVER, server("worded", namespace, **spec))
+        await publishes(cluster, release_namespace, "worded")
+        document = (await published(cluster, release_namespace))["worded"]
+        change = {"spec": {"tools": [{"name": "add", "title": "Add\u202e"}]}}
+        await cluster.patch(MCP_SERVER, "worded", change, namespace)
+        told = await said(cluster, "worded", namespace, Accepted="False InvalidSpec")
+        await publishes(cluster, release_namespace)
+
+    assert document["definitions"] == {"policy": "Enforce", "approved": approved}
+    assert document["tools"] == [{"name": "add", "title": "Add"}]
+    assert document["requires"] == ["definitions"]
+    assert condition(told, "Accepted")["message"] == (
+        "spec.tools[0].title must not hold a hidden character such as U+202E"
+    )
 
 
 async def test_a_change_is_published_under_its_generation(
@@ -205,6 +245,7 @@ async def test_what_is_somebody_elses_is_left_as_it_is(
     ) as one:
         await cluster.create(MCP_SERVER, server("github", namespace))
         told = await said(cluster, "github", namespace, Accepted="False NameConflict")
+        await happened(cluster, "github", namespace, "NotReady")
         mark = control_plane.audit.mark()
         resyncs = await one.metric("pointsman_operator_last_resync_timestamp_seconds")
 
@@ -287,4 +328,6 @@ async def test_its_role_is_all_that_it_needs(
     asked = control_plane.audit.since(mark, user=user)
     assert asked
     assert [one for one in asked if one.status in (401, 403)] == []
-    assert {one.resource for one in asked if one.resource} == {"configmaps", "mcpservers"}
+    assert {one.resource for one in asked if one.resource} == {
+        *("configmaps", "events", "mcpservers", "mcpviews"),
+    }

@@ -55,10 +55,11 @@ def situation(one: Resource | None, observed: ConfigMap | None = None, **changes
         resource=one,
         conflict=None,
         observed=observed,
-        publishes_living=observed is not None and observed.server_uid in LIVING,
+        publishes_living=observed is not None and observed.resource_uid in LIVING,
         consensus=reach(one.identity, []) if one is not None else None,
         counts=None,
         failure=None,
+        differs=False,
         namespace=RELEASE,
         now=NOW,
     )
@@ -333,9 +334,9 @@ def test_a_second_look_writes_nothing(
 def test_what_is_somebody_elses_is_never_touched(
     one: Resource | None, observed: ConfigMap | None, changes: dict[str, Any]
 ) -> None:
-    if observed is None or (observed.is_labelled and observed.server_uid == "u-dead"):
+    if observed is None or (observed.is_labelled and observed.resource_uid == "u-dead"):
         return
-    if one is not None and observed.server_uid == one.identity.uid:
+    if one is not None and observed.resource_uid == one.identity.uid:
         return
 
     assert plan(one, observed, **changes).write is None

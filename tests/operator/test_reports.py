@@ -1,12 +1,24 @@
 """What a resource says of the routers that serve it, on a real API server."""
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 
 from bench.cluster_api import MCP_SERVER, Body, ClusterApi, mcp_server
 from bench.controlplane import ControlPlane
-from bench.operating import AGENT, condition, conditions, operating, published, said
+from bench.operating import (
+    AGENT,
+    Operating,
+    condition,
+    conditions,
+    events,
+    happened,
+    operating,
+    published,
+    said,
+)
 from bench.reporting_router import ReportingRouter, reporting, serving
 from bench.waiting import until
 from pointsman_contract.report import State
@@ -29,7 +41,7 @@ def entry(of: Body, *tools: str, **members: Any) -> Any:
 async def until_counted(cluster: ClusterApi, name: str, namespace: str, **counts: int) -> None:
     async def is_counted() -> bool:
         found = await cluster.get(MCP_SERVER, name, namespace)
-        return bool(found["status"].get("routers") == counts)
+        return bool(found.get("status", {}).get("routers") == counts)
 
     await until(is_counted, deadline_s=20, what=f"{name} says routers {counts}")
 
@@ -53,6 +65,14 @@ async def test_a_server_that_the_routers_serve_is_ready(
                 "search",
                 "fetch",
                 skippedTools=[{"name": "bad", "reason": "InvalidSchema", "message": "why"}],
+                flaggedTools=[
+                    {
+                        "name": "fetch",
+                        "reason": "DefinitionChanged",
+                        "message": "m",
+                        "digest": "sha256:0",
+                    }
+                ],
                 unmatchedAllowedTools=["gone"],
                 protocolVersion="2025-11-25",
                 serverInfo={"name": "GitHub", "version": "1.2"},
@@ -66,11 +86,24 @@ async def test_a_server_that_the_routers_serve_is_ready(
 
             assert told["status"]["toolCount"] == 2
             assert told["status"]["tools"] == [
-                {"name": "fetch", "exposedName": "p.fetch", "safeName": "p__fetch"},
-                {"name": "search", "exposedName": "p.search", "safeName": "p__search"},
+                {
+                    "name": name,
+                    "exposedName": f"p.{name}",
+                    "safeName": f"p__{name}",
+                    "digest": "sha256:0",
+                }
+                for name in ("fetch", "search")
             ]
             assert told["status"]["skippedTools"] == [
                 {"name": "bad", "reason": "InvalidSchema", "message": "why"}
+            ]
+            assert told["status"]["flaggedTools"] == [
+                {
+                    "name": "fetch",
+                    "reason": "DefinitionChanged",
+                    "message": "m",
+                    "digest": "sha256:0",
+                }
             ]
             assert told["status"]["unmatchedAllowedTools"] == ["gone"]
             assert told["status"]["protocolVersion"] == "2025-11-25"
@@ -156,9 +189,147 @@ async def test_of_three_routers_one_hangs_and_one_lags_and_no_other_server_waits
             await said(cluster, "other", namespace, 10.0, Ready="True Ready")
             told = await said(cluster, "github", namespace, Ready="False Progressing")
             assert condition(told, "Ready")["message"] == (
-                "router r2 does not serve this generation yet"
+                f"router {late.name} does not serve this generation yet"
             )
             await until_counted(cluster, "github", namespace, ready=1, total=3)
+
+
+async def until_ready_says(
+    cluster: ClusterApi, name: str, namespace: str, message: str, deadline_s: float = 10.0
+) -> Body:
+    """The resource once its Ready condition has that message."""
+
+    async def as_expected() -> Body | None:
+        found = await cluster.get(MCP_SERVER, name, namespace)
+        return found if condition(found, "Ready")["message"] == message else None
+
+    return await until(as_expected, deadline_s, f"{name} says {message}")
+
+
+async def test_routers_that_differ_for_long_are_told_apart_and_shortly_are_not(
+    control_plane: ControlPlane, cluster: ClusterApi, namespace: str, release_namespace: str
+) -> None:
+    made = [await create(cluster, name, namespace) for name in ("github", "slack")]
+    github, slack = (entry(one, "a", "b") for one in made)
+    async with (
+        reporting("r1", github, slack) as one,
+        reporting("r2", github, slack) as two,
+        _operating_on(
+            control_plane, namespace, release_namespace, one, two, settled_s=3
+        ) as operator,
+    ):
+        for name in ("github", "slack"):
+            await said(cluster, name, namespace, Ready="True Ready")
+            await until_counted(cluster, name, namespace, ready=2, total=2)
+        await happened(cluster, "slack", namespace, "Published", "Ready")
+        await happened(cluster, "github", namespace, "Published", "Ready")
+        writes = await status_writes(operator)
+        await one.also_reports(entry(made[1], "a", "b", "c"))
+        await two.also_reports(entry(made[1], "a", "b", "c"))
+        await said(cluster, "slack", namespace, Ready="True Ready")
+        await two.also_reports(entry(made[0], "a"))
+        alone = f"agents can call its tools; routers differ: {two.name} does not offer b"
+        told = await until_ready_says(cluster, "github", namespace, alone)
+        listed = await cluster.get(MCP_SERVER, "slack", namespace)
+        written = await status_writes(operator) - writes
+        await one.also_reports(entry(made[0], "a"))
+        healed = await until_ready_says(cluster, "github", namespace, "agents can call its tools")
+
+    assert [tool["name"] for tool in told["status"]["tools"]] == ["a"]
+    assert told["status"]["toolCount"] == 1
+    assert conditions(told)["Ready"] == "True Ready"
+    assert listed["status"]["toolCount"] == 3
+    assert condition(listed, "Ready")["message"] == "agents can call its tools"
+    assert written == 2
+    assert healed["status"]["tools"] == told["status"]["tools"]
+
+
+async def status_writes(operator: Operating) -> float:
+    return await operator.metric("pointsman_operator_api_writes_total", kind="status")
+
+
+@asynccontextmanager
+async def _operating_on(
+    control_plane: ControlPlane,
+    namespace: str,
+    release: str,
+    *routers: ReportingRouter,
+    settled_s: float,
+) -> AsyncIterator[Operating]:
+    with operating(
+        control_plane.kubeconfig,
+        release,
+        *(router.url for router in routers),
+        WATCH_NAMESPACES=namespace,
+        SETTLED_SECONDS=str(settled_s),
+    ) as operator:
+        yield operator
+
+
+async def test_a_router_that_begins_anew_is_not_counted_before_it_had_its_time(
+    control_plane: ControlPlane, cluster: ClusterApi, namespace: str, release_namespace: str
+) -> None:
+    made = [await create(cluster, f"server-{number}", namespace) for number in range(3)]
+    served = [entry(one, "a") for one in made]
+    pending = [entry(one, state=State.PENDING) for one in made]
+    async with (
+        reporting("r1", *served) as one,
+        reporting("r2", *served) as two,
+        _operating_on(
+            control_plane, namespace, release_namespace, one, two, settled_s=1
+        ) as operator,
+    ):
+        for server in made:
+            await until_counted(cluster, server["metadata"]["name"], namespace, ready=2, total=2)
+        new = await create(cluster, "new", namespace)
+        await said(cluster, "new", namespace, Ready="False Progressing")
+        looks = await operator.metric("pointsman_operator_reconciles_total")
+        before = await cluster.list(MCP_SERVER, namespace)
+        await two.is_replaced("r2-anew")
+        await until(lambda: _is_known(two, "r2-anew-0"))
+        await two.reports(*pending)
+        await until(lambda: _is_known(two, "r2-anew-1"))
+        await operator.looked_at(int(looks) + len(made))
+        await one.also_reports(entry(new, "a"))
+        await said(cluster, "new", namespace, Ready="True Ready")
+        meanwhile = await cluster.list(MCP_SERVER, namespace)
+        await two.reports(*served, entry(new, "a"))
+        await until_counted(cluster, "new", namespace, ready=2, total=2)
+        after = await cluster.list(MCP_SERVER, namespace)
+
+    names = {server["metadata"]["name"] for server in made}
+    kept = [
+        {one["metadata"]["name"]: one["metadata"]["resourceVersion"] for one in found}
+        for found in (before, meanwhile, after)
+    ]
+    assert [{name: found[name] for name in names} for found in kept[1:]] == [
+        {name: kept[0][name] for name in names}
+    ] * 2
+
+
+async def test_a_server_with_more_tools_than_clients_take_says_so_and_stays_ready(
+    control_plane: ControlPlane, cluster: ClusterApi, namespace: str, release_namespace: str
+) -> None:
+    made = await create(cluster, "github", namespace)
+    tools = [f"tool-{number}" for number in range(97)]
+    async with reporting("r1", entry(made, *tools[:40])) as router:
+        with operating(
+            control_plane.kubeconfig, release_namespace, router.url, WATCH_NAMESPACES=namespace
+        ):
+            before = await said(cluster, "github", namespace, Ready="True Ready")
+            await router.reports(entry(made, *tools))
+            warning = (
+                "agents can call its tools; 97 tools: some clients take at most 40 or 80 of them:"
+                " allow fewer, or give agents a view"
+            )
+            after = await until_ready_says(cluster, "github", namespace, warning)
+            happenings = await events(cluster, "github", namespace)
+
+    times = [condition(told, "Ready")["lastTransitionTime"] for told in (before, after)]
+    assert condition(before, "Ready")["message"] == "agents can call its tools"
+    assert after["status"]["toolCount"] == 97
+    assert times[0] == times[1]
+    assert [one["reason"] for one in happenings] == ["Published", "Ready"]
 
 
 async def test_a_restart_among_routers_writes_nothing(
@@ -189,6 +360,11 @@ async def test_a_restart_among_routers_writes_nothing(
             await until(lambda: _have_answered(one, two, polls=2), deadline_s=30)
 
             assert control_plane.audit.writes(mark, agent=AGENT) == ()
+
+
+def _is_known(router: ReportingRouter, tag: str) -> bool:
+    """Whether the operator has what a router reported under that tag."""
+    return router.polls[-1].get("since") == f'"{tag}"'
 
 
 def _have_answered(*routers: ReportingRouter, polls: int) -> bool:

@@ -20,6 +20,7 @@ def test_a_namespace_and_a_kubeconfig_are_enough() -> None:
     assert (chosen.admin_host, chosen.admin_port) == ("0.0.0.0", 9090)
     assert (chosen.resync_s, chosen.prefix_grace_s, chosen.workers) == (300, 3600, 8)
     assert (chosen.repair_interval_s, chosen.settled_after_s) == (10, 10)
+    assert (chosen.event_burst, chosen.event_interval_s) == (10, 60)
 
 
 def test_a_pod_knows_its_namespace_and_its_service_account() -> None:
@@ -66,6 +67,8 @@ def test_routers_are_addresses_or_one_name(text: str, routers: object) -> None:
         pytest.param("PREFIX_GRACE_SECONDS", "-1", id="a time before"),
         pytest.param("WORKERS", "3", id="too few workers"),
         pytest.param("WORKERS", "17", id="too many workers"),
+        pytest.param("EVENT_BURST", "-1", id="fewer Events than none"),
+        pytest.param("EVENT_INTERVAL_SECONDS", "0", id="Events without a pause"),
         pytest.param("ROUTER", "http://a:9090", id="a typo"),
     ],
 )

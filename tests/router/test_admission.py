@@ -6,7 +6,7 @@ import pytest
 
 from pointsman_router import admission
 from pointsman_router.admission import Head, Hosts
-from pointsman_router.dispatch import View
+from pointsman_router.endpoints import View
 from pointsman_router.listing import Form
 from pointsman_router.refusals import Refusal
 
@@ -83,6 +83,11 @@ def test_h02_a_target_that_is_no_path_is_refused(target: str) -> None:
         ("/mcp/servers/github", View(Form.BARE, "github")),
         ("/mcp/servers/my%20server%C3%BC", View(Form.BARE, "my serverü")),
         ("/mcp/servers/..", View(Form.BARE, "..")),
+        ("/mcp/views/tools/support", View(Form.SAFE, view="tools/support")),
+        ("/mcp/views/tools/support/", View(Form.SAFE, view="tools/support")),
+        ("/mcp/views/tools/support?names=dotted", View(Form.DOTTED, view="tools/support")),
+        ("/mcp/views/tools/s%75pport?x=1", View(Form.SAFE, view="tools/support")),
+        ("/mcp/views/support", View(Form.SAFE, view="support")),
     ],
 )
 def test_a_path_means_one_endpoint(target: str, view: View) -> None:
@@ -95,6 +100,15 @@ def test_a_path_means_one_endpoint(target: str, view: View) -> None:
 )
 def test_names_that_are_none_are_refused(query: str) -> None:
     assert status(replace(GOOD, target=f"/mcp?{query}")) == 400
+    assert status(replace(GOOD, target=f"/mcp/views/tools/support?{query}")) == 400
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["", "/", "/a//b", "//a", "/a/b/c", "/a%2Fb", "/a/%2f", "/a/b//"],
+)
+def test_a_path_that_names_no_view_is_no_endpoint(path: str) -> None:
+    assert status(replace(GOOD, target=f"/mcp/views{path}")) == 404
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pointsman_contract.report import ServerReason
 from pointsman_router import departed, dispatch, offer
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.departed import DEPARTED_S
-from pointsman_router.dispatch import View
+from pointsman_router.endpoints import View
 from pointsman_router.entrycheck import Kind
 from pointsman_router.eras import Revision
 from pointsman_router.jsonrpc import Request

@@ -20,9 +20,9 @@ from pointsman_router.dispatch import (
     EchoListed,
     Empty,
     Listed,
-    View,
     Welcome,
 )
+from pointsman_router.endpoints import View
 from pointsman_router.eras import LEGACY, Revision
 from pointsman_router.exposure import Route
 from pointsman_router.jsonrpc import Notification, Request

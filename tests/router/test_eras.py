@@ -13,7 +13,7 @@ from hypothesis import given
 from bench import spelled
 from pointsman_contract import rawjson
 from pointsman_router import catalogue, dispatch
-from pointsman_router.dispatch import View
+from pointsman_router.endpoints import View
 from pointsman_router.eras import (
     LEGACY,
     LEGACY_NEWEST,

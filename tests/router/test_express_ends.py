@@ -9,7 +9,7 @@ import pytest
 
 from bench import answers, behaviours, expressway
 from bench.behaviours import errs
-from bench.catalogues import Known, built, found, server
+from bench.catalogues import Known, built, found, server, view
 from bench.expressway import (
     CATALOGUE,
     GITHUB,
@@ -31,6 +31,7 @@ from bench.links import linked
 from bench.mcpport import Connection
 from bench.raw_upstream import RawUpstream, Received, Wire
 from bench.waiting import until
+from pointsman_contract.view import NameForm
 from pointsman_router import express
 from pointsman_router.respond import Outcome
 
@@ -167,6 +168,27 @@ async def test_a_tool_that_was_removed_is_refused_at_once(takes: Takes) -> None:
 
     assert not not_taken
     assert json.loads(refused.body)["error"]["code"] == -32602
+    assert len(way.calls) == 6
+
+
+async def test_a_call_of_a_view_needs_no_task_until_the_view_changes(takes: Takes) -> None:
+    whole = Known(GITHUB, found("search", "read"))
+    first = built(whole, views=[view(names=NameForm.BARE)])
+    narrowed = built(whole, views=[view(names=NameForm.BARE, tools=["github.read"])])
+    async with running(takes, catalogue=first) as way, way.port.connected() as agent:
+        request = legacy(way.port, "search", path="/mcp/views/tools/support")
+        await way.warm(agent, request)
+        way.port.catalogues.put(narrowed)
+        left = await way.ask(agent, request)
+        not_taken = takes.taken[-1]
+        way.port.catalogues.put(built(whole))
+        gone = await way.ask(agent, request)
+        way.port.catalogues.put(first)
+        await way.warm(agent, request)
+
+    assert not not_taken
+    assert json.loads(left.body)["error"]["message"] == "Unknown tool: search"
+    assert gone.status == 404
     assert len(way.calls) == 6
 
 

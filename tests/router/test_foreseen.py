@@ -9,7 +9,7 @@ from bench.spelled import Whole
 from pointsman_contract import rawjson
 from pointsman_router import dispatch, prompts
 from pointsman_router.catalogue import Catalogue
-from pointsman_router.dispatch import View
+from pointsman_router.endpoints import View
 from pointsman_router.eras import LEGACY, Revision
 from pointsman_router.foreseen import Foreseen, foreseen
 from pointsman_router.jsonrpc import Request

@@ -4,7 +4,14 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.parser import text_string_to_metric_families
 
-from pointsman_contract.report import Report, ServerReason, ServerReport, SkippedTool, State
+from pointsman_contract.report import (
+    Report,
+    ServerReason,
+    ServerReport,
+    SkippedTool,
+    State,
+    ViewReport,
+)
 from pointsman_router.metrics import BUCKETS_S, Metrics
 from pointsman_router.respond import Outcome
 
@@ -139,6 +146,24 @@ def test_the_catalogue_is_counted_from_the_report() -> None:
     assert series["pointsman_router_held{kind=directory}"] == 1
     assert series["pointsman_router_held{kind=server}"] == 1
     assert series["pointsman_router_catalogue_info{revision=0123456789abcdef}"] == 1
+
+
+def test_views_are_counted_by_state() -> None:
+    scraped = Scraped(served("a"))
+    before = scraped.series()
+    scraped.report = reporting(served("a")).model_copy(
+        update={
+            "views": tuple(
+                ViewReport(id=id_, state=state, since="then")
+                for id_, state in (("v", State.SERVING), ("w", State.SERVING), ("x", State.SKIPPED))
+            )
+        }
+    )
+    after = scraped.series()
+
+    states = [f"pointsman_router_views{{state={state}}}" for state in ("Serving", "Skipped")]
+    assert [before[name] for name in states] == [0, 0]
+    assert [after[name] for name in states] == [2, 1]
 
 
 def test_before_the_first_report_there_is_nothing_and_no_catalogue() -> None:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from pointsman_contract import meta
 from pointsman_contract.meta import Meta
+from pointsman_contract.view import ViewMeta
 from pointsman_router.reading import (
     Absent,
     Bad,
@@ -14,8 +15,10 @@ from pointsman_router.reading import (
     File,
     Folders,
     Good,
+    GoodView,
     Reading,
     Seen,
+    ViewEntry,
     settle,
 )
 
@@ -159,9 +162,47 @@ def test_a_server_whose_file_never_was_good_is_known_by_its_folder(
     assert after.entries[folder].id == id_
 
 
+V = ViewMeta(name="v")
+VIEW = Reading({}, None, loaded=True, views={"v": ViewEntry("v", V)})
+
+
+@pytest.mark.parametrize(
+    ("before", "seen", "in_force"),
+    [
+        pytest.param(VIEW, Folders({}, complete=True), {}, id="complete-lacks-the-view"),
+        pytest.param(VIEW, Folders({}, complete=False), {"v": V}, id="empty-after-a-view"),
+        pytest.param(VIEW, Broken("why"), {"v": V}, id="unreadable-after-a-view"),
+        pytest.param(
+            VIEW, Folders({"v": Bad("half", of_view=True)}, complete=True), {"v": V}, id="gone-bad"
+        ),
+        pytest.param(VIEW, Folders({"v": Bad("both")}, complete=True), {"v": V}, id="both-now"),
+        pytest.param(VIEW, Folders({"v": Absent("gone")}, complete=True), {"v": V}, id="file-gone"),
+        pytest.param(VIEW, Folders({"v": Good(A)}, complete=True), {}, id="a-server-now"),
+        pytest.param(VIEW, Folders({"a": Good(A)}, complete=False), {}, id="folder-gone"),
+        pytest.param(
+            NOTHING_YET,
+            Folders({"v": Bad("half", of_view=True)}, complete=True),
+            {"v": None},
+            id="never-good",
+        ),
+        pytest.param(
+            A_AND_B, Folders({"a": GoodView(V)}, complete=True), {"a": V}, id="a-view-now"
+        ),
+    ],
+)
+def test_each_absence_of_a_view_means_what_it_means_of_a_server(
+    before: Reading, seen: Seen, in_force: dict[str, ViewMeta | None]
+) -> None:
+    after = settle(before, seen)
+
+    assert {folder: entry.view for folder, entry in after.views.items()} == in_force
+    assert not after.views.keys() & after.entries.keys()
+
+
 _files: st.SearchStrategy[File] = st.one_of(
     st.sampled_from(["a", "b", "c"]).map(_meta).map(Good),
-    st.just(Bad("bad")),
+    st.sampled_from(["a", "b", "c"]).map(lambda name: GoodView(ViewMeta(name=name))),
+    st.builds(Bad, st.just("bad"), of_view=st.booleans()),
     st.just(Absent("absent")),
 )
 _seen: st.SearchStrategy[Seen] = st.one_of(
@@ -174,23 +215,32 @@ _seen: st.SearchStrategy[Seen] = st.one_of(
 )
 
 
+def good(reading: Reading) -> set[str]:
+    """The folders of which a document is in force."""
+    servers = {folder for folder, entry in reading.entries.items() if entry.meta}
+    return servers | {folder for folder, entry in reading.views.items() if entry.view}
+
+
 @given(st.lists(_seen, max_size=12))
 def test_nothing_good_is_lost_but_what_was_removed_on_purpose(history: list[Seen]) -> None:
     before = Reading()
     for seen in history:
         after = settle(before, seen)
 
-        lost = {
-            folder
-            for folder, entry in before.entries.items()
-            if entry.meta and not (folder in after.entries and after.entries[folder].meta)
-        }
+        lost = {folder for folder in good(before) if folder not in good(after)}
         assert not lost or isinstance(seen, Folders)
         if isinstance(seen, Folders):
             assert not lost & seen.files.keys()
-            assert not lost or seen.complete or after.entries
+            assert not lost or seen.complete or after.folders
+            turned = {
+                folder
+                for folder in good(before) & good(after)
+                if (folder in before.views) != (folder in after.views)
+            }
+            assert all(isinstance(seen.files[folder], Good | GoodView) for folder in turned)
         assert after.loaded or not before.loaded
         assert list(after.entries) == sorted(after.entries)
+        assert list(after.views) == sorted(after.views)
         before = after
 
 
@@ -215,3 +265,5 @@ def test_a_good_look_is_believed_whatever_came_before(history: list[Seen], last:
         for folder, file in last.files.items():
             if isinstance(file, Good):
                 assert after.entries[folder] == Entry(file.meta.id, file.meta)
+            if isinstance(file, GoodView):
+                assert after.views[folder] == ViewEntry(file.view.id, file.view)

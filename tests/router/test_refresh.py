@@ -3,6 +3,7 @@
 import asyncio
 import threading
 import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,9 +12,10 @@ from bench.directories import URL, document
 from bench.refreshing import NOT_LISTED, UNREACHABLE, House, at_work, offering, reading
 from bench.waiting import until
 from pointsman_contract import meta
+from pointsman_contract.view import ViewMeta
 from pointsman_router import refresh
 from pointsman_router.offer import Finding
-from pointsman_router.reading import Entry, Reading
+from pointsman_router.reading import Entry, Reading, ViewEntry
 
 
 async def test_a_tool_that_is_registered_and_found_is_routed_and_reported() -> None:
@@ -61,6 +63,33 @@ async def test_a_removed_server_leaves_the_snapshot_and_the_report() -> None:
     assert report
     assert [server.id for server in report.servers] == ["b"]
     assert house.catalogues.get().departed["a.x"].reason == "removed"
+
+
+async def test_a_view_that_comes_and_changes_is_served_and_lists_no_server_again() -> None:
+    def viewing(*tools: str) -> Reading:
+        named = ViewMeta(name="v", servers=("a",), tools=tools)
+        return replace(reading("a"), views={"v": ViewEntry("v", named)})
+
+    async with at_work(House()) as house:
+        house.directory.readings.put_nowait(reading("a"))
+        await until(lambda: house.upstreams.targets)
+        house.upstreams.found(a=offering("x", "y"))
+        await house.has_tools("a.x", "a.y")
+        findings = house.upstreams.findings
+        house.directory.readings.put_nowait(viewing("a.x"))
+        await until(lambda: "v" in house.catalogues.get().views)
+        first = house.catalogues.get().views["v"]
+        house.directory.readings.put_nowait(viewing("a.*"))
+        await until(lambda: house.catalogues.get().views["v"].tool_count == 2)
+        report = house.reports.get()
+        house.directory.readings.put_nowait(reading("a"))
+        await until(lambda: not house.catalogues.get().views)
+
+    assert set(first.routes) == {"a.x", "a__x"}
+    assert report
+    assert [(view.id, view.tool_count) for view in report.views] == [("v", 2)]
+    assert house.upstreams.findings == findings
+    assert house.upstreams.nudged == []
 
 
 async def test_a_held_set_says_so_in_the_report_and_stays_served() -> None:

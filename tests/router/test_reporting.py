@@ -5,14 +5,16 @@ from typing import Any
 
 import pytest
 
+from bench import catalogues
+from bench.catalogues import Known, built, found, server
 from bench.directories import document
-from pointsman_contract import meta, report
+from pointsman_contract import meta, report, view
 from pointsman_contract.report import Change, Report, ServerInfo, ServerReason, State
 from pointsman_router import catalogue, offer, registry, reporting
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.offer import Finding, Listing
 from pointsman_router.reading import Entry, Reading
-from pointsman_router.registry import Skip
+from pointsman_router.registry import NamedView, Skip
 from pointsman_router.reporting import History, Self
 
 MYSELF = Self("router-1", "2026-01-01T00:00:00Z")
@@ -151,6 +153,79 @@ def test_a_server_that_comes_back_begins_anew() -> None:
     back = build(snapshot({"a": offering("x")}, a={}), gone, LATE)
 
     assert back.servers[0].since == LATE
+
+
+GITHUB = Known(server("tools/github"), found("search", "delete"))
+
+
+def test_a_view_is_reported_with_what_it_holds_and_what_it_names_in_vain() -> None:
+    named = catalogues.view(servers=["github", "gone"], tools=["github.s*", "x.*"])
+    assert named.meta
+    known = named.meta.model_copy(update={"uid": "u-1", "generation": 3})
+    made = build(built(GITHUB, views=[NamedView(named.id, known)]))
+
+    (found_view,) = made.views
+    assert (found_view.id, found_view.uid, found_view.generation) == ("tools/support", "u-1", 3)
+    assert (found_view.state, found_view.message) == (State.SERVING, None)
+    assert found_view.digest == view.digest(known)
+    assert found_view.tool_count == 1
+    assert 0 < found_view.schema_bytes < made.servers[0].schema_bytes
+    assert found_view.unmatched_servers == ("gone",)
+    assert found_view.unmatched_tools == ("x.*",)
+    assert found_view.since == EARLY
+    assert report.load(report.dump(made)) == made
+
+
+def test_a_view_that_cannot_be_used_is_skipped_and_one_that_is_held_serves_and_says_why() -> None:
+    made = build(
+        built(
+            GITHUB,
+            views=[
+                NamedView("tools/never", None, "view.json: is not JSON"),
+                catalogues.view("tools/newer", out="requires: this router does not know moods"),
+                catalogues.view("tools/held", fault="view.json: is not JSON; the last good"),
+            ],
+        )
+    )
+
+    assert [(each.id, each.state, each.message, each.tool_count) for each in made.views] == [
+        ("tools/held", State.SERVING, "view.json: is not JSON; the last good", 2),
+        ("tools/never", State.SKIPPED, "view.json: is not JSON", 0),
+        ("tools/newer", State.SKIPPED, "requires: this router does not know moods", 0),
+    ]
+    assert [each.digest is None for each in made.views] == [False, True, True]
+
+
+def test_only_the_view_that_changed_is_told_anew() -> None:
+    history = History()
+    first = build(built(GITHUB, views=[catalogues.view(), catalogues.view("tools/other")]))
+    history.add(first)
+    assert history.newest
+    tag = history.newest.tag
+    edited = [catalogues.view(tools=["github.s*"]), catalogues.view("tools/new")]
+    second = build(built(GITHUB, views=edited), first, LATE)
+    history.add(second)
+    change = history.since(tag)
+
+    assert isinstance(change, Change)
+    assert [each.id for each in change.changed_views] == ["tools/new", "tools/support"]
+    assert change.removed_views == ("tools/other",)
+    assert change.changed == ()
+    assert report.apply(first, change) == second
+    assert [each.since for each in second.views] == [LATE, LATE]
+    assert build(built(GITHUB, views=edited), second, "later still") is second
+
+
+def test_a_view_that_did_not_change_stays_the_very_same_entry() -> None:
+    named = [catalogues.view(servers=["other"]), catalogues.view("tools/new")]
+    first = build(built(GITHUB, views=named))
+    second = build(built(Known(GITHUB.server, found("x")), views=named), first, LATE)
+
+    assert second.views[1] is first.views[1]
+    assert [(each.id, each.since) for each in second.views] == [
+        ("tools/new", LATE),
+        ("tools/support", EARLY),
+    ]
 
 
 def test_nothing_is_told_before_the_first_report() -> None:

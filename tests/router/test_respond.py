@@ -12,7 +12,8 @@ from bench.spelled import Whole
 from pointsman_contract import rawjson
 from pointsman_contract.report import ServerReason
 from pointsman_router import dispatch, failures, jsonrpc, refusals, respond
-from pointsman_router.dispatch import Discovered, Echoed, EchoListed, Empty, Listed, View, Welcome
+from pointsman_router.dispatch import Discovered, Echoed, EchoListed, Empty, Listed, Welcome
+from pointsman_router.endpoints import View
 from pointsman_router.eras import LEGACY, Revision
 from pointsman_router.failures import Executed, Failure
 from pointsman_router.jsonrpc import Request, RpcError

@@ -69,6 +69,20 @@ SET_FAULTS = [
     pytest.param(lambda at: generation(at, {"a": GOOD}, b'{"servers": true}'), id="M15-bool"),
     pytest.param(lambda at: generation(at, {"a": GOOD}, b'{"servers": "1"}'), id="M15-string"),
     pytest.param(lambda at: generation(at, {"a": GOOD}, b"1"), id="M15-number-alone"),
+    pytest.param(
+        lambda at: generation(at, {"a": GOOD}, b'{"servers": 1, "views": 1}'), id="view-missing"
+    ),
+    pytest.param(
+        lambda at: generation(at, {"a": GOOD}, b'{"servers": 1}', views={"x.v.view": b"{}"}),
+        id="view-uncounted",
+    ),
+    pytest.param(
+        lambda at: generation(at, {"a": GOOD}, b'{"servers": 1, "views": false}'),
+        id="views-no-number",
+    ),
+    pytest.param(
+        lambda at: generation(at, {"a": GOOD}, b'{"servers": 1, "views": null}'), id="views-null"
+    ),
     pytest.param(lambda at: generation(at, {"a": GOOD}, b"[" * 4096), id="M15-mark-too-large"),
     pytest.param(_dangle, id="M16-dangling"),
     pytest.param(_lead_outside, id="link-to-outside"),

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bench import mcpport
-from bench.catalogues import Known, built, definition, found, server
+from bench.catalogues import Known, built, definition, found, server, view
 from bench.listed_beside import described
 from bench.mcpport import Connection, McpPort
 from bench.mcpstage import CAPABILITIES, MODERN, VERSION, rpc
@@ -175,6 +175,56 @@ async def test_only_who_sees_a_change_is_told_of_it(
         port.catalogues.put(after)
 
         assert await is_told(agent, port) == expected
+
+
+VIEWED = built(
+    Known(GITHUB, found("search", "read")),
+    Known(LONE, found("find")),
+    views=[view(tools=["github.s*"]), view("tools/other", servers=["lone"])],
+)
+
+
+@pytest.mark.parametrize(
+    ("tools", "lone", "patterns", "expected"),
+    [
+        (["search", "read"], ["find"], "github.s*", False),
+        (["search"], ["find"], "github.s*", False),
+        (["search", "read"], ["find", "more"], "github.s*", False),
+        (["read"], ["find"], "github.s*", True),
+        (["search", "star"], ["find"], "github.s*", True),
+        ([definition("search", title="new"), "read"], ["find"], "github.s*", True),
+        (["search", "read"], ["find"], "github.*", True),
+        (["search", "read"], ["find"], None, True),
+    ],
+    ids=[
+        *("nothing", "a tool outside", "another server", "a tool that left", "a tool that came"),
+        *("another title", "another view of the same", "the view that went"),
+    ],
+)
+async def test_on_a_views_endpoint_only_changes_of_its_list_are_told(
+    tools: list[str | bytes], lone: list[str], patterns: str | None, expected: bool
+) -> None:
+    views = [view("tools/other", servers=["lone"])]
+    if patterns:
+        views.append(view(tools=[patterns]))
+    path = "/mcp/views/tools/support"
+    async with mcpport.serving(VIEWED) as port, listening(port, path=path) as (agent, _):
+        port.catalogues.put(
+            built(
+                Known(GITHUB, found(*tools)),
+                Known(LONE, found(*lone)),
+                views=views,
+                previous=VIEWED,
+            )
+        )
+
+        assert await is_told(agent, port) == expected
+
+
+async def test_a_stream_of_a_view_promises_no_more_than_its_tools() -> None:
+    path = "/mcp/views/tools/support"
+    async with mcpport.serving(VIEWED) as port, listening(port, WANTS_ALL, path=path) as (_, first):
+        assert first["params"]["notifications"] == WANTS_TOOLS
 
 
 async def test_who_did_not_ask_for_tools_is_not_told_of_them() -> None:

@@ -1,0 +1,169 @@
+"""What has to be written so that the cluster is as one view asks."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pointsman_contract.view import EVERYTHING, ViewMeta
+from pointsman_operator import conditions, reconcile, viewmanifests
+from pointsman_operator.conditions import Acceptance, Publication, Refused
+from pointsman_operator.consensus import Finding
+from pointsman_operator.labelselector import LabelSelector
+from pointsman_operator.manifests import Manifest
+from pointsman_operator.reconcile import Place, Write
+from pointsman_operator.seen import ConfigMap, ViewResource
+from pointsman_operator.status import ConditionType, Truth
+from pointsman_operator.viewconsensus import ViewConsensus, ViewReadiness, ViewStatement, reach
+from pointsman_operator.viewspec import View
+from pointsman_operator.viewstatus import ViewStatus
+
+
+@dataclass(frozen=True, slots=True)
+class ViewSituation:
+    """Everything that a decision about one ConfigMap's name and its view rests on."""
+
+    resource: ViewResource | None
+    """The view that is published under this name; None if there is none."""
+    neighbours: Mapping[str, Mapping[str, str]]
+    """The labels of every McpServer of its namespace, by name."""
+    observed: ConfigMap | None
+    """What lies under the name."""
+    publishes_living: bool
+    """Whether the resource that the observed ConfigMap says it publishes exists."""
+    statements: Sequence[ViewStatement] | None
+    """What the routers say; None while too few have been heard."""
+    failure: Finding | None
+    """Why the ConfigMap could not be written."""
+    namespace: str
+    """Where ConfigMaps are written."""
+    now: str
+    """The time (RFC 3339)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ViewPlan:
+    """What to write, in this order."""
+
+    write: Write | None
+    status: ViewStatus | None
+    """What the status then is; None where it is so already."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Accepted:
+    """What a view that is accepted publishes."""
+
+    wish: View
+    published: ViewMeta
+    manifest: Manifest
+
+
+def servers_of(view: View, neighbours: Mapping[str, Mapping[str, str]]) -> tuple[str, ...]:
+    """Return the names of the servers that a view takes; sorted."""
+    if not isinstance(view.servers, LabelSelector):
+        return view.servers
+    return tuple(sorted(name for name, its in neighbours.items() if view.selects(its)))
+
+
+def plan(situation: ViewSituation) -> ViewPlan:
+    """Return what has to be written in `situation`: nothing, once it has been written."""
+    resource = situation.resource
+    outcome = _judge(situation, resource) if resource is not None else None
+    manifest = outcome.manifest if isinstance(outcome, _Accepted) else None
+    status = None
+    if resource is not None and outcome is not None:
+        status = _status(outcome, resource, situation)
+    return ViewPlan(
+        write=reconcile.to_write(manifest, _place(situation)),
+        status=None if resource is None or status == resource.status else status,
+    )
+
+
+def _judge(situation: ViewSituation, resource: ViewResource) -> Refused | _Accepted:
+    wish = resource.wish
+    if isinstance(wish, Refused):
+        return wish
+    try:
+        published = viewmanifests.meta_of(wish, servers_of(wish, situation.neighbours))
+        manifest = viewmanifests.manifest_of(published, namespace=situation.namespace)
+    except viewmanifests.ViewTooLarge as exc:
+        return Refused(Acceptance.TOO_LARGE, str(exc))
+    if _place(situation).is_foreign:
+        return Refused(Acceptance.NAME_CONFLICT, reconcile.name_conflict(manifest))
+    return _Accepted(wish, published, manifest)
+
+
+def _place(situation: ViewSituation) -> Place:
+    resource = situation.resource
+    return Place(
+        observed=situation.observed,
+        publishes_living=situation.publishes_living,
+        uid=None if resource is None else resource.identity.uid,
+    )
+
+
+def _status(
+    outcome: Refused | _Accepted, resource: ViewResource, situation: ViewSituation
+) -> ViewStatus:
+    previous = resource.status
+    generation = resource.identity.generation or 0
+    consensus = None
+    if isinstance(outcome, _Accepted) and situation.statements is not None:
+        consensus = reach(outcome.published, situation.statements)
+    before = {condition.type: condition for condition in previous.conditions}
+    findings = _findings(outcome, consensus, situation.failure)
+    stated = tuple(
+        condition
+        for kind, finding in findings.items()
+        if (
+            condition := conditions.restated(
+                kind, finding, before.get(kind), generation, situation.now
+            )
+        )
+    )
+    if isinstance(outcome, Refused):
+        return ViewStatus(generation, stated)
+    is_published = situation.failure is None
+    return ViewStatus(
+        generation=generation,
+        conditions=stated,
+        config_map=outcome.manifest.name if is_published else previous.config_map,
+        server_count=len(outcome.published.servers),
+        content=consensus.content if consensus and consensus.content else previous.content,
+    )
+
+
+def _findings(
+    outcome: Refused | _Accepted, consensus: ViewConsensus | None, failure: Finding | None
+) -> dict[ConditionType, Finding | None]:
+    if isinstance(outcome, Refused):
+        no = Finding(Truth.FALSE, Publication.NOT_ACCEPTED, "the view is not accepted")
+        return {
+            ConditionType.ACCEPTED: Finding(Truth.FALSE, outcome.reason, outcome.message),
+            ConditionType.PUBLISHED: no,
+            ConditionType.READY: no,
+        }
+    done = f"published as ConfigMap {outcome.manifest.name}"
+    return {
+        ConditionType.ACCEPTED: Finding(Truth.TRUE, Acceptance.ACCEPTED, "the spec is valid"),
+        ConditionType.PUBLISHED: failure or Finding(Truth.TRUE, Publication.PUBLISHED, done),
+        ConditionType.READY: _empty(outcome) or (consensus.ready if consensus else None),
+    }
+
+
+def _empty(accepted: _Accepted) -> Finding | None:
+    """Say why there can be no tool, where what is published decides that by itself."""
+    if not accepted.published.servers:
+        message = (
+            "spec.servers.selector takes no McpServer of the view's namespace"
+            if isinstance(accepted.wish.servers, LabelSelector)
+            else "spec.servers.names is empty: name McpServers of the view's namespace"
+        )
+        return Finding(Truth.FALSE, ViewReadiness.NO_SERVERS, message)
+    if not accepted.published.tools:
+        return Finding(
+            Truth.FALSE,
+            ViewReadiness.NO_TOOLS,
+            "spec.tools is empty: name tools as agents see them, or take every tool of its servers"
+            f' with ["{EVERYTHING}"]',
+        )
+    return None
