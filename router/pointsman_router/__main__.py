@@ -99,7 +99,7 @@ async def serve(chosen: Settings) -> int:
         desk=desk,
         changed=stirred.set,
         meter=metrics,
-        rhythm=Rhythm(refresh_s=chosen.refresh_s),
+        rhythm=Rhythm(refresh_s=chosen.refresh_s, keep_s=chosen.stale_s),
     )
     refresh = Refresh(
         source=Source(

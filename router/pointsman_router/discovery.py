@@ -193,11 +193,23 @@ class Discovery:
             at_least_ms = await self._list(watch)
             watch.answer(watch.begun, good=watch.belief.failures == 0)
             wait_s = belief.wait_s(watch.belief, self._rhythm, self._chance, at_least_ms)
-            await self._clock.wait(watch.nudged, wait_s)
+            await self._wait(watch, wait_s)
             rest_s = begun_s + self._rhythm.least_s - self._clock.now_s()
             if rest_s > 0:
                 await self._clock.wait(asyncio.Event(), rest_s)
             watch.nudged.clear()
+
+    async def _wait(self, watch: _Watch, wait_s: float) -> None:
+        """Wait for the next listing, and let go of an offer whose time runs out before."""
+        left_s = belief.keeps_s(watch.belief, self._clock.now_s(), self._rhythm)
+        if left_s is not None and left_s < wait_s:
+            await self._clock.wait(watch.nudged, left_s)
+            if watch.nudged.is_set():
+                return
+            now_s = self._clock.now_s()
+            self._believe(watch, belief.outlived(watch.belief, now_s, self._rhythm))
+            wait_s -= left_s
+        await self._clock.wait(watch.nudged, wait_s)
 
     async def _list(self, watch: _Watch) -> int | None:
         """List once and believe what comes of it; return the wait that the upstream asked for."""

@@ -7,6 +7,7 @@ from pointsman_contract import rawjson
 from pointsman_contract.meta import Exposed
 from pointsman_router import (
     changes,
+    chosen,
     dispatch_beside,
     listing,
     outgoing,
@@ -17,6 +18,7 @@ from pointsman_router.catalogue import Catalogue, became
 from pointsman_router.dispatch_beside import PromptsListed, UrisListed
 from pointsman_router.eras import Revision, legacy
 from pointsman_router.exposure import Route
+from pointsman_router.failures import Failure
 from pointsman_router.jsonrpc import Notification, Request
 from pointsman_router.listing import Form, Good, Line
 from pointsman_router.outgoing import Forward
@@ -103,7 +105,7 @@ class Listen:
     """Of which lists changes are wanted."""
 
 
-Decision = Answer | Forward | Listen | Refusal
+Decision = Answer | Forward | Listen | Refusal | Failure
 
 
 def no_headers(_: str) -> Sequence[str]:
@@ -201,6 +203,8 @@ def call_tool(catalogue: Catalogue, view: View, request: Request, sent: Sent | N
     if catalogue.echo and view.server is None and name == ECHO:
         return _echo(arguments)
     route = _routes(catalogue, view).get(name)
+    if problem := chosen.problem(catalogue, view.server, name, route, request.meta):
+        return problem
     if route is None:
         return refusals.unknown_tool(name, became(catalogue, name, view.server))
     if sent and (wrong := paramheaders.mismatch(route.annotations, arguments, sent)):

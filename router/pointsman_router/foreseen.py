@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
-from pointsman_router import metakeys
+from pointsman_router import listing, metakeys
 from pointsman_router.eras import Revision
 from pointsman_router.exposure import Route
 from pointsman_router.jsonrpc import Request
@@ -19,6 +19,7 @@ _STEADY = frozenset(
         metakeys.CLIENT_INFO,
         metakeys.CLIENT_CAPABILITIES,
         metakeys.LOG_LEVEL,
+        listing.CATALOGUE_KEY,
     ]
 )
 

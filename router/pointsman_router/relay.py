@@ -13,6 +13,7 @@ from pointsman_router.admission import Accepted
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.dispatch import Listen, View
 from pointsman_router.eras import Revision, legacy, modern
+from pointsman_router.failures import Failure
 from pointsman_router.foreseen import Foreseen, foreseen
 from pointsman_router.forwarding import Forwarding, NotTaken
 from pointsman_router.jsonrpc import Batch, Message, Notification, Request
@@ -144,6 +145,8 @@ class Relay:
             match self._decide(request, revision, visit):
                 case Refusal() as refusal:
                     return _refused(refusal, request)
+                case Failure() as failure:
+                    return respond.failed(failure, asker)
                 case Forward() as forward:
                     came = await self._carry(forward, asker, visit, in_batch)
                     if isinstance(came, NotTaken):
@@ -202,6 +205,8 @@ class Relay:
         match self._decide(request, asker.revision, renewed):
             case Refusal() as refusal:
                 return _refused(refusal, request)
+            case Failure() as failure:
+                return respond.failed(failure, asker)
             case Forward() as second:
                 came = await self._carry(second, asker, renewed, in_batch)
                 if isinstance(came, NotTaken):

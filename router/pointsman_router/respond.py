@@ -59,7 +59,7 @@ class Outcome(StrEnum):
     OK = "ok"
     """Answered, an upstream's own result or error included."""
     REFUSED = "refused"
-    """A `tools/call` answered with a refusal result: the upstream's trouble."""
+    """A `tools/call` answered with a refusal result: the upstream's trouble, or a changed tool."""
     ERROR = "error"
     """Answered with a JSON-RPC error of ours: the caller's mistake."""
     REJECTED = "rejected"
@@ -164,7 +164,7 @@ def unsubscribed(asker: Asker) -> Response:
 
 
 def failed(failure: Failure, asker: Asker) -> Response:
-    """Tell of an upstream's trouble in a result."""
+    """Tell in a result why a call has none of its upstream's."""
     return _is_error(
         failures.text(failure),
         {failures.REFUSAL_KEY: failures.meta(failure)},

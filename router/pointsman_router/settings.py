@@ -14,6 +14,8 @@ PREFIX = "POINTSMAN_ROUTER_"
 _PORT = environment.whole(0, 65535)
 # It travels in a header of every answer.
 _LINE_MAX_LENGTH = 128
+# A server that was not there for a month is gone.
+_STALE_MAX_S = 30 * 86400
 
 
 def _form(text: str) -> Form:
@@ -87,6 +89,12 @@ class Settings:
         environment.seconds(1, 86400),
         "60",
         "how often an upstream that cannot notify is listed again",
+    )
+    stale_s: float = setting(
+        f"{PREFIX}STALE_SECONDS",
+        environment.seconds(0, _STALE_MAX_S),
+        "86400",
+        "how long an upstream that cannot be listed is still shown: over a night, not over a week",
     )
     page_size: int = setting(
         f"{PREFIX}PAGE_SIZE",

@@ -42,6 +42,8 @@ OPTIONAL = [
         pytest.param("image.pullPolicy=Sometimes", "image pullPolicy", id="unknown policy"),
         pytest.param("names.default=camel", "names default", id="unknown form of names"),
         pytest.param("names.maxLength=20", "names maxLength", id="names too short"),
+        pytest.param("catalogue.staleSeconds=-1", "catalogue staleSeconds", id="stale before"),
+        pytest.param("catalogue.staleSeconds=2592001", "catalogue staleSeconds", id="stale long"),
         pytest.param("crds.keep=perhaps", "crds keep", id="no truth"),
         pytest.param("service.type=ExternalName", "service type", id="unknown type"),
         pytest.param("service.port=0", "service port", id="no port"),

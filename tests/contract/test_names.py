@@ -172,6 +172,9 @@ def test_a_tool_called_like_the_short_form_of_another_shares_its_name() -> None:
         pytest.param("a\ufe0fb", False, id="a variation selector"),
         pytest.param("a\U000e0100b", False, id="a variation selector far out"),
         pytest.param("a\U000e0041b", False, id="a tag"),
+        pytest.param("a\U000e0fffb", False, id="an unassigned tag"),
+        pytest.param("a\u2065b", False, id="an unassigned mark"),
+        pytest.param("a\ufff8b", False, id="an unassigned special"),
         pytest.param("a\ud800b", False, id="half of a surrogate pair"),
     ],
 )

@@ -17,6 +17,7 @@ from bench.raw_upstream import Behaviour, RawUpstream
 from bench.waiting import until
 from pointsman_contract.meta import Exposed
 from pointsman_router import offer
+from pointsman_router.belief import Rhythm
 from pointsman_router.discovery import Discovery
 from pointsman_router.offer import Finding, Listing, Offer
 from pointsman_router.registry import Target
@@ -71,7 +72,7 @@ class Meter:
 class Bench:
     """A discovery over real wires, in a time of the test's own."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, rhythm: Rhythm | None = None) -> None:
         self.time = Time()
         self.meter = Meter()
         self.desk = Desk()
@@ -84,6 +85,7 @@ class Bench:
             desk=self.desk,
             changed=self._changed,
             meter=self.meter,
+            rhythm=rhythm,
             clock=self.time,
             chance=lambda: 1.0,
         )
@@ -117,10 +119,10 @@ class Bench:
 
 
 @asynccontextmanager
-async def discovering(limits: Limits = QUICK) -> AsyncIterator[Bench]:
+async def discovering(limits: Limits = QUICK, rhythm: Rhythm | None = None) -> AsyncIterator[Bench]:
     """A discovery that leaves nothing behind."""
     before = working()
-    bench = Bench(limits)
+    bench = Bench(limits, rhythm)
     try:
         yield bench
     finally:
@@ -286,13 +288,61 @@ async def test_an_offer_outlives_its_upstream_for_a_day_and_no_longer() -> None:
         bench.follow(a=upstream.url())
         await bench.idles()
         server.on["tools/list"] = responds(503)
-        await listed_again(bench, upstream, 24 * 3600)
-        after_a_day = bench.names()
+        await listed_again(bench, upstream, 24 * 3600 - 1)
+        nearly_a_day = bench.names()
         await listed_again(bench, upstream, 2)
 
-        assert after_a_day == ["greet"]
+        assert nearly_a_day == ["greet"]
         assert bench.names() is None
         assert bench.reason() == "UpstreamHttpError"
+
+
+async def test_an_offer_ends_with_its_time_also_where_nobody_asks_its_upstream_then() -> None:
+    server = LegacyServer()
+    async with RawUpstream(server) as upstream, discovering(rhythm=Rhythm(keep_s=90.0)) as bench:
+        bench.follow(a=upstream.url())
+        await bench.idles()
+        server.on["tools/list"] = responds(401)
+        await listed_again(bench, upstream, 72)
+        stale, waits_s, asked = bench.names(), bench.time.waits_s, len(upstream.received)
+        bench.time.passes(18)
+        await until(lambda: bench.names() is None)
+        await bench.idles()
+
+        assert stale == ["greet"]
+        assert waits_s == [18]
+        assert len(upstream.received) == asked
+        assert bench.reason() == "UpstreamAuthRequired"
+        assert bench.time.waits_s == [54]
+
+
+async def test_an_upstream_that_hangs_does_not_keep_its_offer_longer() -> None:
+    server = LegacyServer()
+    limits = replace(QUICK, first_byte_s=0.2)
+    rhythm = Rhythm(keep_s=60.0)
+    async with RawUpstream(server) as upstream, discovering(limits, rhythm) as bench:
+        bench.follow(a=upstream.url())
+        await bench.idles()
+        server.on["tools/list"] = behaviours.hangs()
+        await listed_again(bench, upstream, 72)
+
+        assert bench.names() is None
+        assert bench.reason() == "Timeout"
+
+
+async def test_an_offer_that_is_not_to_outlive_its_upstream_goes_at_once() -> None:
+    server = LegacyServer()
+    async with RawUpstream(server) as upstream, discovering(rhythm=Rhythm(keep_s=0.0)) as bench:
+        bench.follow(a=upstream.url())
+        await bench.idles()
+        server.on["tools/list"] = responds(503)
+        await listed_again(bench, upstream, 72)
+        gone = bench.names()
+        server.on.clear()
+        await listed_again(bench, upstream, 1)
+
+        assert gone is None
+        assert bench.names() == ["greet"]
 
 
 async def test_a_server_that_starts_late_appears_by_itself() -> None:

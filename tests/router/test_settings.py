@@ -24,6 +24,7 @@ DEFAULTS = Settings(
     allowed_hosts=("localhost", "127.0.0.1", "[::1]"),
     admin_allowed_hosts=("localhost",),
     refresh_s=60.0,
+    stale_s=86400.0,
     page_size=1000,
     body_max_bytes=1024 * 1024,
     body_s=30.0,
@@ -59,6 +60,7 @@ def test_a_router_needs_no_settings_at_all() -> None:
         ("ADMIN_ALLOWED_HOSTS", "admin", "admin_allowed_hosts", ("admin",)),
         ("REFRESH_SECONDS", "5", "refresh_s", 5.0),
         ("PAGE_SIZE", "50", "page_size", 50),
+        ("STALE_SECONDS", "0", "stale_s", 0.0),
         ("BODY_MAX_BYTES", "2048", "body_max_bytes", 2048),
         ("BODY_SECONDS", "3", "body_s", 3.0),
         ("SILENCE_SECONDS", "20", "silence_s", 20.0),
@@ -88,6 +90,12 @@ def test_every_variable_sets_its_field(name: str, text: str, field: str, value: 
             "NAMES_MAX_LENGTH", "31", "must be a whole number from 32 to 128", id="short names"
         ),
         pytest.param("REFRESH_SECONDS", "0", "must be a number of seconds from 1", id="no pause"),
+        pytest.param(
+            "STALE_SECONDS",
+            "2592001",
+            "must be a number of seconds from 0 to 2592000",
+            id="stale for longer than a month",
+        ),
         pytest.param("PAGE_SIZE", "0", "must be a whole number from 1 to 10000", id="no page"),
         pytest.param("EGRESS_PROXY", "proxy:3128", "must begin with http", id="no scheme"),
         pytest.param("EGRESS_PROXY", "http://a:b@p", "must not hold a user", id="credentials"),
