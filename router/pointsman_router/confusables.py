@@ -78,7 +78,8 @@ def plain(name: str) -> str:
     """Return a name with a letter of ASCII in place of each that looks like one."""
     if name.isascii():
         return name
-    return unicodedata.normalize("NFKC", name).translate(_FOREIGN)
+    # Some letters of the table are compatibility forms of others that look like nothing here.
+    return unicodedata.normalize("NFKC", name.translate(_FOREIGN)).translate(_FOREIGN)
 
 
 def looks(name: str) -> tuple[str, ...]:
@@ -112,10 +113,14 @@ def is_disguised(name: str) -> bool:
 
 
 def _is_disguised(word: str) -> bool:
-    passing = [letter for letter in word if not _is_latin(letter) and plain(letter).isascii()]
+    passing = [letter for letter in word if _passes(letter)]
     if _holds_latin(word):
         return bool(passing)
     return len(word) >= _DISGUISE_MIN_LENGTH and len(passing) == len(word)
+
+
+def _passes(letter: str) -> bool:
+    return letter.isalpha() and not _is_latin(letter) and plain(letter).isascii()
 
 
 def _holds_latin(word: str) -> bool:

@@ -51,9 +51,14 @@ def call(tool: str = "github.search", **more: bytes) -> dict[str, bytes]:
     return {"name": rawjson.quote(tool), "arguments": b'{"a":1}'} | more
 
 
+NAMING = b'{"pointsman.dev/catalogue":"%b"}' % CATALOGUE.revision.encode()
+
+
 @pytest.mark.parametrize("revision", [*sorted(LEGACY), Revision.MODERN])
 @pytest.mark.parametrize(
-    "meta", [None, b"{}", STEADY], ids=["no _meta", "an empty one", "a steady one"]
+    "meta",
+    [None, b"{}", STEADY, NAMING],
+    ids=["no _meta", "an empty one", "a steady one", "one that names the list"],
 )
 def test_a_plain_call_is_foreseen_but_for_its_arguments(
     revision: Revision, meta: bytes | None

@@ -22,7 +22,7 @@ from bench.catalogues import (
 from pointsman_contract import digest, rawjson
 from pointsman_contract.meta import Definitions, Override, Policy
 from pointsman_contract.report import ServerReason, State
-from pointsman_router import listing
+from pointsman_router import hiding, listing
 from pointsman_router.eras import Revision
 from pointsman_router.exposure import Exposure
 from pointsman_router.listing import Form
@@ -375,3 +375,80 @@ def test_a_change_of_anything_that_defines_a_tool_alarms_its_pin(
 
     assert (made.unapproved.keys() == {"add"}) == (before != after)
     assert ("add" in made.bare) <= (before == after)
+
+
+# --- whatever an owner says
+
+
+TEXTS = st.sampled_from(["Adds.", "Größe", "a\u202eb", "\u200b"])
+CLEAN = st.sampled_from(["Adds.", "Clean"])
+NAMES = st.sampled_from(["a", "b", "c", "d"])
+TOOLS = st.dictionaries(
+    NAMES,
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "title": TEXTS,
+            "description": TEXTS,
+            "annotations": st.fixed_dictionaries({"title": TEXTS}),
+            "inputSchema": TEXTS.map(lambda text: OBJECT | {"description": text}),
+        },
+    ),
+)
+OVERRIDES = st.lists(
+    st.builds(
+        Override,
+        name=NAMES,
+        title=st.none() | CLEAN,
+        description=st.none() | CLEAN,
+        hide=st.booleans(),
+    ),
+    unique_by=lambda override: override.name,
+)
+
+
+@given(TOOLS, OVERRIDES, st.sampled_from(Policy), st.sets(NAMES), st.sets(NAMES), st.data())
+def test_every_allowed_tool_is_served_as_its_owner_says_or_left_out_for_one_reason(
+    tools: dict[str, dict[str, Any]],
+    overrides: list[Override],
+    policy: Policy,
+    approved: set[str],
+    allowed: set[str],
+    data: st.DataObject,
+) -> None:
+    raw = {name: definition(name, **members) for name, members in tools.items()}
+    digests = {name: digest_of(raw[name]) for name in raw}
+    definitions = Definitions(
+        policy=policy, approved={name: digests.get(name, OTHER_DIGEST) for name in approved}
+    )
+    everything = data.draw(st.booleans())
+    one = server(
+        allowed=["*"] if everything else sorted(allowed), definitions=definitions, tools=overrides
+    )
+
+    made = built_of(one, found(*raw.values()))
+
+    exposure, hidden = only(made), {override.name for override in overrides if override.hide}
+    served = {tool.name: tool.digest for tool in exposure.tools}
+    left_out = {told.name: told for told in exposure.skipped}
+    permitted = raw.keys() if everything else raw.keys() & allowed
+    assert served.keys() | left_out.keys() == permitted
+    assert len(served) + len(exposure.skipped) == len(permitted)
+    assert served.items() <= digests.items()
+    assert exposure.bare.keys() == served.keys()
+    assert not served.keys() & hidden
+    for candidate in exposure.candidates:
+        assert hiding.found(dict(candidate.tool.members)) == ()
+    unapproved = permitted - approved - hidden if policy is Policy.ENFORCE else set()
+    assert exposure.unapproved.keys() == unapproved
+    assert {flag.name for flag in exposure.flagged} == (
+        served.keys() - approved if policy is Policy.WARN else set()
+    )
+    for told in (*exposure.skipped, *exposure.flagged):
+        waits = told.reason == "DefinitionChanged"
+        assert told.digest == (digests[told.name] if waits else None)
+    assert (
+        set(exposure.unmatched)
+        == ({override.name for override in overrides} | (set() if everything else allowed))
+        - raw.keys()
+    )
