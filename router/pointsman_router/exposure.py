@@ -48,6 +48,8 @@ class Candidate:
     tool: Tool
     names: names.Names
     exposed: ExposedTool
+    digest_lines: tuple[digest.Line, ...]
+    """How the revision sees it: one whose owner words it has a further line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +101,8 @@ class Exposure:
 
     @property
     def digest_lines(self) -> Iterator[digest.Line]:
-        """How the revision sees the tools; one whose owner words it has a further line."""
-        for candidate in self._seen:
-            tool, listed = candidate.tool, candidate.names.listed
-            yield digest.Line(listed, self.server.id, tool.name, tool.digest)
-            if tool.worded is not None:
-                yield digest.Line(listed, self.server.id, tool.name, tool.worded)
+        """How the revision sees the tools that agents see."""
+        return (line for candidate in self._seen for line in candidate.digest_lines)
 
     @property
     def schema_bytes(self) -> int:
@@ -182,7 +180,9 @@ def _offered(
     elif not found.served and (is_exposed or shown is None or shown.is_empty):
         state, skip = State.SKIPPED, _nothing_shown(meta, offer, found.left_out)
     timeout_s = float(meta.timeout_seconds)
-    candidates = tuple(_candidate(tool, meta.prefix, max_length) for tool in found.served)
+    candidates = tuple(
+        _candidate(server.id, tool, meta.prefix, max_length) for tool in found.served
+    )
     return Exposure(
         server,
         finding,
@@ -270,8 +270,9 @@ def _listed(candidates: Iterable[Candidate]) -> Mapping[str, str]:
     return {candidate.names.listed: candidate.tool.name for candidate in candidates}
 
 
-def _candidate(tool: Tool, prefix: str, max_length: int) -> Candidate:
+def _candidate(server: str, tool: Tool, prefix: str, max_length: int) -> Candidate:
     called = names.of(prefix, tool.name, max_length=max_length)
+    digests = (tool.digest,) if tool.worded is None else (tool.digest, tool.worded)
     return Candidate(
         tool,
         called,
@@ -281,4 +282,5 @@ def _candidate(tool: Tool, prefix: str, max_length: int) -> Candidate:
             safe_name=called.safe,
             digest=tool.digest,
         ),
+        tuple(digest.Line(called.listed, server, tool.name, each) for each in digests),
     )

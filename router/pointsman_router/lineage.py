@@ -87,9 +87,8 @@ def moves(
         old = before.get(name)
         if old is not route and lead(old) != lead(route):
             yield (server, name), lead(old)
-    for name, old in before.items():
-        if name not in after:
-            yield (server, name), lead(old)
+    for name in before.keys() - after.keys():
+        yield (server, name), lead(before[name])
 
 
 def advanced(before: Lineage, revision: str, moved: Iterable[Move], now_s: float) -> Lineage:
