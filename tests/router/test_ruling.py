@@ -80,6 +80,31 @@ def test_a_tool_whose_text_hides_something_is_left_out_and_says_where(
     assert ("spec.tools" in told.message) == ("Schema" not in says)
 
 
+def test_each_kind_of_bad_tool_costs_only_itself() -> None:
+    header = OBJECT | {"properties": {"a": {"type": "object", "x-mcp-header": "A"}}}
+    bad = {
+        "InvalidName": definition("a\u200bb"),
+        "InvalidSchema": definition("schema", inputSchema={"type": "array"}),
+        "InvalidHeaderAnnotation": definition("header", inputSchema=header),
+        "TooLarge": definition("large", description="x" * 65536),
+        "HiddenText": definition("hides", description="\u202e"),
+        "HiddenByOwner": definition("hidden"),
+        "DuplicateName": definition("twice"),
+        "DefinitionChanged": definition("changed"),
+    }
+    approved = {name: digest_of(definition(name)) for name in ("good", "well", "hides")}
+    one = server(
+        definitions=Definitions(policy=Policy.ENFORCE, approved=approved),
+        tools=[Override(name="hidden", hide=True)],
+    )
+
+    made = built_of(one, found("good", *bad.values(), definition("twice"), "well"))
+
+    assert listed(made) == ["github.good", "github.well"]
+    assert sorted(reason for _, reason in skipped(only(made))) == sorted(bad)
+    assert all(told.message.isprintable() for told in only(made).skipped)
+
+
 def test_clean_text_of_the_owner_lets_the_tool_in() -> None:
     hides = definition("add", title="A\u202e", description="B\u200b", annotations={"title": "\x1b"})
     told = [Override(name="add", title="Add"), Override(name="add", description="Adds.")]
