@@ -32,6 +32,9 @@ class History:
     table: Table = field(default_factory=dict)
 
     def then(self, revision: str, at_s: float = 0.0, **leads: str) -> "History":
+        return self.shows(revision, leads, at_s)
+
+    def shows(self, revision: str, leads: Mapping[str, str], at_s: float = 0.0) -> "History":
         new = table(**leads)
         moved = lineage.moves(None, self.table, new)
         self.lineage = lineage.advanced(self.lineage, revision, moved, at_s)
@@ -135,7 +138,7 @@ def test_of_too_many_moves_the_oldest_are_forgotten_and_so_are_those_who_would_a
     assert before == [True] * 3
     assert [history.knows(revision) for revision in "1234"] == [False, True, True, True]
     assert history.lineage.moves == 2
-    history.then("5", **dict.fromkeys("abcdef", "y:1"))
+    history.shows("5", dict.fromkeys("abcdef", "y:1"))
     assert [history.knows(revision) for revision in "12345"] == [*[False] * 4, True]
     assert history.lineage.moves == 0
 
@@ -164,7 +167,7 @@ def test_a_call_passes_exactly_where_its_name_leads_to_what_the_named_list_showe
         # Equal content has an equal revision.
         revision = repr(sorted(world.items()))
         shown[revision] = world
-        history.then(revision, **world)
+        history.shows(revision, world)
 
     for revision, world in shown.items():
         for name in "abc":
@@ -184,7 +187,7 @@ def test_whatever_is_forgotten_no_known_revision_is_wrong_about_a_name(
             now_s += passing_s
             revision = repr(sorted(world.items()))
             shown[revision] = world
-            history.then(revision, at_s=now_s, **world)
+            history.shows(revision, world, now_s)
 
             assert history.knows(revision)
             assert history.lineage.moves <= 5

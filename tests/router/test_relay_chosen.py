@@ -182,7 +182,7 @@ async def test_a_refused_call_is_never_foreseen(
     takes: Takes, era: str, snapshot: Catalogue, revision: str
 ) -> None:
     async with running(takes) as way, way.port.connected() as agent:
-        plain = {"legacy": legacy, "modern": modern}[era](way.port)
+        plain = legacy(way.port) if era == "legacy" else modern(way.port)
         if snapshot is not PINNED:
             way.port.catalogues.put(snapshot)
             await way.warm(agent, plain)
