@@ -34,6 +34,7 @@ from pointsman_router.refresh import Refresh
 from pointsman_router.relay import Relay
 from pointsman_router.reporting import Self
 from pointsman_router.respond import Identity
+from pointsman_router.searching import Searching
 from pointsman_router.settings import Settings
 from pointsman_router.source import Source
 from pointsman_router.subscriptions import Subscriptions
@@ -126,12 +127,15 @@ async def serve(chosen: Settings) -> int:
         catalogues.get, streams_max=chosen.streams_max, pause_s=chosen.notify_s
     )
     catalogues.on_change(subscriptions.changed)
+    searching = Searching(catalogues.get)
+    catalogues.on_change(searching.changed)
     relay = Relay(
         Identity(chosen.server_name, version, ttl_ms=int(chosen.refresh_s * 1000)),
         page_size=chosen.page_size,
         forwarding=Forwarding(link=discovery.link, nudge=discovery.nudge, meter=metrics),
         renewed=refresh.renewed,
         subscriptions=subscriptions,
+        search=searching.find,
     )
     policy = Policy(
         hosts=admission.hosts(chosen.allowed_hosts),
@@ -143,6 +147,7 @@ async def serve(chosen: Settings) -> int:
     pulse = Pulse(Pace(silence_s=chosen.silence_s, stall_s=chosen.stall_s))
     door = Door(policy, relay, pulse, current=catalogues.get, calls=discovery.calls, meter=metrics)
     async with AsyncExitStack() as stack:
+        stack.callback(searching.close)
         try:
             await _listen(stack, admin.application(), chosen.admin_host, chosen.admin_port)
             refreshing = asyncio.create_task(refresh.run())

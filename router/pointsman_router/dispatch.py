@@ -9,6 +9,7 @@ from pointsman_router import (
     changes,
     dispatch_beside,
     listing,
+    metatools,
     outgoing,
     paramheaders,
     refusals,
@@ -19,6 +20,7 @@ from pointsman_router.eras import Revision, legacy
 from pointsman_router.exposure import Route
 from pointsman_router.jsonrpc import Notification, Request
 from pointsman_router.listing import Form, Good, Line
+from pointsman_router.metatools import Called, Found, Offered, Search, Wrong
 from pointsman_router.outgoing import Forward
 from pointsman_router.paramheaders import Sent
 from pointsman_router.refusals import Refusal
@@ -47,6 +49,8 @@ class View:
     form: Form
     server: str | None = None
     """The only server, on the endpoint of one; its tools go by their own names."""
+    discover: bool = False
+    """Whether two tools, by which all others are found and called, are listed in their place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,8 @@ class Echoed:
     """The text that was sent, as JSON; None where none was."""
 
 
-Answer = Empty | Welcome | Discovered | Listed | PromptsListed | UrisListed | EchoListed | Echoed
+Lists = Listed | PromptsListed | UrisListed | EchoListed | Offered
+Answer = Empty | Welcome | Discovered | Lists | Echoed | Found | Wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +108,7 @@ class Listen:
     """Of which lists changes are wanted."""
 
 
-Decision = Answer | Forward | Listen | Refusal
+Decision = Answer | Forward | Listen | Search | Refusal
 
 
 def no_headers(_: str) -> Sequence[str]:
@@ -179,18 +184,21 @@ def list_tools(
         return cursor
     if catalogue.echo and view.server is None:
         return EchoListed(catalogue.revision) if cursor is None else refusals.unknown_cursor()
+    good = Good(catalogue.ttl_ms, catalogue.private)
+    if view.discover:
+        return Offered(catalogue.revision, good) if cursor is None else refusals.unknown_cursor()
     try:
         page = listing.page(shown(catalogue, view), view.form, cursor, page_size)
     except listing.UnknownCursor:
         return refusals.unknown_cursor()
-    good = Good(catalogue.ttl_ms, catalogue.private)
     return Listed(page.lines, view.form, catalogue.revision, page.next_cursor, good)
 
 
 def call_tool(catalogue: Catalogue, view: View, request: Request, sent: Sent | None) -> Decision:
     """Decide where a `tools/call` goes: by exact look-up of its name, or nowhere.
 
-    `sent` are the headers of a modern agent, which has to repeat some arguments there.
+    `sent` are the headers of a modern agent, which has to repeat some arguments there. It cannot
+    repeat those of a tool that is called through another one, so that there none are looked for.
     """
     name = dispatch_beside.named(request.params, "name", _CALL_PARAMS)
     if isinstance(name, Refusal):
@@ -200,12 +208,23 @@ def call_tool(catalogue: Catalogue, view: View, request: Request, sent: Sent | N
         return refusals.invalid_params("params.arguments must be an object.")
     if catalogue.echo and view.server is None and name == ECHO:
         return _echo(arguments)
+    is_modern, is_found = sent is not None, False
+    if view.discover and not (catalogue.echo and view.server is None):
+        match metatools.read(name, arguments):
+            case Called(name, arguments):
+                sent, is_found = None, True
+            case None:
+                pass
+            case answer:
+                return answer
     route = _routes(catalogue, view).get(name)
     if route is None:
         return refusals.unknown_tool(name, became(catalogue, name, view.server))
     if sent and (wrong := paramheaders.mismatch(route.annotations, arguments, sent)):
         return refusals.header_mismatch(wrong.header, wrong.why)
-    return outgoing.forward(route, request, arguments, is_modern=sent is not None)
+    return outgoing.forward(
+        route, request, arguments, is_modern=is_modern, by_arguments=is_found
+    )
 
 
 def _list_beside(

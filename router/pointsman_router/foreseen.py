@@ -43,6 +43,8 @@ def foreseen(request: Request, forward: Forward, revision: Revision) -> Foreseen
     route = forward.route
     if not isinstance(route, Route) or route.annotations or forward.is_resumed:
         return None
+    if forward.by_arguments:
+        return None
     if not is_steady(request):
         return None
     params = {**forward.call.params, "arguments": OPEN_ARGUMENTS}

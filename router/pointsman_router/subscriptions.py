@@ -42,7 +42,8 @@ class Subscriptions:
 
     `pause_s` after a message the next one follows at the earliest: whoever hears of a change
     lists again, and a burst of them is worth one list. Changes of several lists that are known by
-    then are told together.
+    then are told together. Where tools are found rather than listed, it is the tools that can be
+    found whose change is told: the list of two stays, what a search answers does not.
     """
 
     def __init__(
