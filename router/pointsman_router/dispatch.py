@@ -222,9 +222,7 @@ def call_tool(catalogue: Catalogue, view: View, request: Request, sent: Sent | N
         return refusals.unknown_tool(name, became(catalogue, name, view.server))
     if sent and (wrong := paramheaders.mismatch(route.annotations, arguments, sent)):
         return refusals.header_mismatch(wrong.header, wrong.why)
-    return outgoing.forward(
-        route, request, arguments, is_modern=is_modern, by_arguments=is_found
-    )
+    return outgoing.forward(route, request, arguments, is_modern=is_modern, by_arguments=is_found)
 
 
 def _list_beside(

@@ -197,9 +197,7 @@ class Relay:
         in_batch: bool,
     ) -> Response:
         """Decide a call anew that its upstream did not take: what it was built from is old."""
-        newest = await self._meanwhile(
-            self._renewed(forward.route.server), asker, visit, in_batch
-        )
+        newest = await self._meanwhile(self._renewed(forward.route.server), asker, visit, in_batch)
         if newest is None:
             return respond.refused(refusals.draining(), asker.id)
         renewed = structs.replace(visit, catalogue=newest, begun=None)

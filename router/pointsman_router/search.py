@@ -24,15 +24,17 @@ _PREFIX_MIN_LENGTH = 3
 
 # Between the words of `createPullRequest` and of `HTTPServer`.
 _SEAM = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# Chinese and Japanese put no blanks between words: each character counts as one.
+_IDEOGRAPH = re.compile("[\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 _WORD = re.compile(r"[^\W_]+")
 
 # Nothing of it is ever on a disk, or has to survive anything.
 _SETTINGS = ("journal_mode=OFF", "synchronous=OFF", "temp_store=MEMORY", "secure_delete=OFF")
-_TABLES = (
-    "CREATE VIRTUAL TABLE tools USING fts5("
-    "name, title, text, content='', tokenize='porter unicode61 remove_diacritics 2')",
-    "CREATE TABLE called (name TEXT, tool INTEGER, PRIMARY KEY (name, tool)) WITHOUT ROWID",
+_TOOLS = (
+    "CREATE VIRTUAL TABLE tools USING fts5(name, title, text, content='', "
+    "tokenize='porter unicode61 remove_diacritics 2')"
 )
+_NAMES = "CREATE TABLE called (name TEXT, tool INTEGER, PRIMARY KEY (name, tool)) WITHOUT ROWID"
 _ADD_TOOL = "INSERT INTO tools (rowid, name, title, text) VALUES (?, ?, ?, ?)"
 _ADD_NAME = "INSERT INTO called (name, tool) VALUES (?, ?)"
 # A name says in three words what a description says in fifty.
@@ -81,7 +83,7 @@ class Index:
         self._db = sqlite3.connect(":memory:", isolation_level=None)
         for setting in _SETTINGS:
             self._db.execute(f"PRAGMA {setting}")
-        for table in _TABLES:
+        for table in (_TOOLS, _NAMES):
             self._db.execute(table)
         self._db.execute("BEGIN")
         self._db.executemany(_ADD_TOOL, self._rows(form))
@@ -121,7 +123,7 @@ class Index:
             names = line.names
             called = f"{names.get(Form.DOTTED, names[form])} {names[Form.BARE]}"
             title, text = _told(line)
-            yield at, _spread(called), _spread(title), text[:TEXT_MAX_LENGTH]
+            yield at, _spread(called), _spread(title), _parted(text[:TEXT_MAX_LENGTH])
 
     def _names(self) -> Iterator[tuple[str, int]]:
         for at, line in enumerate(self._lines):
@@ -146,7 +148,11 @@ def _whole(text: str) -> str:
 def _spread(text: str) -> str:
     """Return a text, and again with the words apart that only capitals tell apart."""
     apart = _SEAM.sub(" ", text)
-    return text if apart == text else f"{text} {apart}"
+    return _parted(text if apart == text else f"{text} {apart}")
+
+
+def _parted(text: str) -> str:
+    return text if text.isascii() else _IDEOGRAPH.sub(r" \g<0> ", text)
 
 
 def _expression(query: str) -> str:
