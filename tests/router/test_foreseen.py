@@ -114,6 +114,22 @@ def test_a_call_that_may_be_another_one_next_time_is_not_foreseen(
     assert foreseen(request, forward, revision) is None
 
 
+@pytest.mark.parametrize("revision", [Revision.V2025_11_25, Revision.MODERN])
+def test_a_call_through_another_tool_is_not_foreseen(revision: Revision) -> None:
+    view = View(Form.DOTTED, discover=True)
+    direct = call()
+    through = call("call_tool") | {"arguments": b'{"name":"github.search","arguments":{"a":1}}'}
+
+    known = []
+    for params in (direct, through):
+        request = Request(b"1", "tools/call", params)
+        forward = dispatch.decide(CATALOGUE, view, request, revision, 100)
+        assert isinstance(forward, Forward)
+        known.append(foreseen(request, forward, revision))
+
+    assert [each is not None for each in known] == [True, False]
+
+
 def test_only_calls_of_tools_are_foreseen() -> None:
     request = Request(b"1", "prompts/get", {"name": b'"greet"'})
     route = prompts.Route("tools/github", "greet", 7.0)

@@ -123,7 +123,7 @@ def test_a_word_of_the_description_finds_its_tool(query: str, text: str) -> None
         pytest.param({"title": "Sunshine"}, id="a title"),
         pytest.param({"annotations": {"title": "Sunshine"}}, id="a title of older servers"),
         pytest.param({"description": "Sunshine"}, id="a description"),
-        pytest.param({"title": "\ud800 Sunshine \x00"}, id="half a character beside it"),
+        pytest.param({"title": "\ud800 Sunshine \udc00"}, id="half a character beside it"),
     ],
 )
 def test_what_a_tool_says_of_itself_finds_it(member: dict[str, object]) -> None:
