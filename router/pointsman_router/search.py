@@ -11,6 +11,7 @@ import sqlite3
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import msgspec
 
@@ -19,6 +20,8 @@ from pointsman_router.listing import Form, Line
 
 # What a tool is for stands at the beginning of its description; what comes after is a manual.
 TEXT_MAX_LENGTH = 4096
+# A common word costs 10 ms where there are 20,000 tools, and who writes sixteen has said it.
+WORDS_MAX = 16
 # Shorter beginnings are those of half of all words.
 _PREFIX_MIN_LENGTH = 3
 
@@ -93,8 +96,8 @@ class Index:
     def find(self, query: str, limit: int) -> Ranked:
         """Return the tools that have a word of `query`, at most `limit`; who is named goes first.
 
-        Every word is one by its stem or its beginning; none is an instruction. Tools that answer
-        equally well are in order of their names.
+        Each of the first words is one by its stem or its beginning; none is an instruction. Tools
+        that answer equally well are in order of their names.
         """
         text = query.encode("utf-8", "replace").decode()
         expression = _expression(text)
@@ -157,8 +160,9 @@ def _parted(text: str) -> str:
 
 def _expression(query: str) -> str:
     """Return the query for any of the words of a text, each quoted: none has a quote in it."""
-    words = _WORD.findall(_spread(unicodedata.normalize("NFC", query)))
-    return " OR ".join(dict.fromkeys(_term(word.lower()) for word in words)) or _NO_WORD
+    words = _WORD.findall(_spread(unicodedata.normalize("NFC", query)).lower())
+    first = islice(dict.fromkeys(words), WORDS_MAX)
+    return " OR ".join(_term(word) for word in first) or _NO_WORD
 
 
 def _term(word: str) -> str:

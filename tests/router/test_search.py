@@ -11,7 +11,7 @@ from bench.catalogues import Known, built, built_of, definition, found, server
 from bench.toolbox import TOOLBOX, toolbox
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.listing import Form, Line
-from pointsman_router.search import TEXT_MAX_LENGTH, Index
+from pointsman_router.search import TEXT_MAX_LENGTH, WORDS_MAX, Index
 
 CATALOGUE = built(*toolbox())
 LINES = CATALOGUE.lines[Form.DOTTED]
@@ -142,6 +142,14 @@ def test_a_word_of_the_name_counts_more_than_one_of_the_description() -> None:
     index = of("deploy", definition("a", description="deploy deploy"), definition("b"))
 
     assert best("deploys", 3, index) == ["github.deploy", "github.a"]
+
+
+def test_of_very_many_words_the_first_ones_count() -> None:
+    many = [f"word{number}" for number in range(WORDS_MAX)]
+    index = of(definition("early", description="word0"), definition("late", description="one more"))
+
+    assert best(" ".join([*many, *many, "more"]), 3, index) == ["github.early"]
+    assert best(" ".join([*many[1:], "more"]), 3, index) == ["github.late"]
 
 
 def test_who_answers_equally_well_comes_in_the_order_of_the_names() -> None:
