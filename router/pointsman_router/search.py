@@ -62,6 +62,8 @@ class _Described(msgspec.Struct, frozen=True):
     annotations: _Hints = _Hints()
 
 
+# The names with the server's words in them, and without.
+_WORDED = (Form.DOTTED, Form.BARE)
 _DESCRIBED = msgspec.json.Decoder(_Described)
 
 
@@ -123,10 +125,11 @@ class Index:
 
     def _rows(self, form: Form) -> Iterator[tuple[int, str, str, str]]:
         for at, line in enumerate(self._lines):
-            names = line.names
-            called = f"{names.get(Form.DOTTED, names[form])} {names[Form.BARE]}"
+            # The safe form has the dotted one's words.
+            shown = line.names.items()
+            called = dict.fromkeys(name for of, name in shown if of in (form, *_WORDED))
             title, text = _told(line)
-            yield at, _spread(called), _spread(title), _parted(text[:TEXT_MAX_LENGTH])
+            yield at, _spread(" ".join(called)), _spread(title), _parted(text[:TEXT_MAX_LENGTH])
 
     def _names(self) -> Iterator[tuple[str, int]]:
         for at, line in enumerate(self._lines):
