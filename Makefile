@@ -16,9 +16,9 @@ FAST_TESTS := tests/layout tests/contract \
   $(call tests_of,operator,arbitration conditions consensus manifests reconcile settings spec) \
   $(call tests_of,mirror,layout settings) \
   $(call tests_of,router,admission belief beside catalogue completion departed departed_beside \
-    dispatch entries eras exposure foreseen headervalues hostnames jsonrpc listing offer \
-    paramheaders prompts reading registry reporting resources respond toolcheck translation \
-    upstream_wording uritemplate usualcall) \
+    dispatch entries eras exposure foreseen headervalues hostnames jsonrpc listing markup offer page \
+    panorama paramheaders prompts reading recent registry reporting resources respond showing \
+    toolcheck translation upstream_wording uritemplate usualcall) \
   $(call tests_of,chart,kubernetes_schema notes pods rbac rendering services settings values) \
   $(call tests_of,image,containerfile layers selection) $(call tests_of,cluster,kind) \
   $(call tests_of,client,check envelope folder judgement news notices sample screen)

@@ -29,6 +29,7 @@ from pointsman_router.door import Door
 from pointsman_router.forwarding import Forwarding
 from pointsman_router.metrics import Metrics
 from pointsman_router.outlet import Pace, Pulse
+from pointsman_router.recent import Recent
 from pointsman_router.reception import Policy
 from pointsman_router.refresh import Refresh
 from pointsman_router.relay import Relay
@@ -91,6 +92,7 @@ async def serve(chosen: Settings) -> int:
     reports: Current[Report | None] = Current(None)
     stirred = asyncio.Event()
     metrics = Metrics(reports.get)
+    recent = Recent(_now)
     version = metadata.version("pointsman")
     desk = Desk()
     dialler = Dialler(egress=egress.through(chosen.egress_proxy, chosen.no_proxy))
@@ -99,6 +101,7 @@ async def serve(chosen: Settings) -> int:
         desk=desk,
         changed=stirred.set,
         meter=metrics,
+        recent=recent,
         rhythm=Rhythm(refresh_s=chosen.refresh_s),
     )
     refresh = Refresh(
@@ -111,13 +114,15 @@ async def serve(chosen: Settings) -> int:
         stirred=stirred,
         catalogues=catalogues,
         reports=reports,
-        myself=Self(uuid.uuid4().hex, datetime.now(UTC).isoformat(timespec="seconds")),
+        myself=Self(uuid.uuid4().hex, _now()),
         max_length=chosen.listed_max_length,
     )
     series = CollectorRegistry()
     series.register(metrics)
     admin = Admin(
+        catalogues=catalogues,
         reports=reports,
+        recent=recent,
         unready=lambda: refresh.unready,
         metrics=series,
         allowed_hosts=chosen.admin_allowed_hosts,
@@ -129,7 +134,9 @@ async def serve(chosen: Settings) -> int:
     relay = Relay(
         Identity(chosen.server_name, version, ttl_ms=int(chosen.refresh_s * 1000)),
         page_size=chosen.page_size,
-        forwarding=Forwarding(link=discovery.link, nudge=discovery.nudge, meter=metrics),
+        forwarding=Forwarding(
+            link=discovery.link, nudge=discovery.nudge, meter=metrics, recent=recent
+        ),
         renewed=refresh.renewed,
         subscriptions=subscriptions,
     )
@@ -180,6 +187,10 @@ async def serve(chosen: Settings) -> int:
         await door.drain(chosen.drain_s, agents.emptied)
     _LOG.info("ended")
     return 0
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 class _Signals:

@@ -12,6 +12,7 @@ from pointsman_contract.report import ServerReason
 from pointsman_router import belief, offer
 from pointsman_router.belief import Belief, Rhythm
 from pointsman_router.offer import Finding, Listing, Offer
+from pointsman_router.recent import Recent
 from pointsman_router.registry import Skip, Target
 from pointsman_router.upstream import Calls, Desk, Link, Trouble
 from pointsman_router.upstream.limits import KIB
@@ -88,6 +89,7 @@ class Discovery:
         desk: Desk,
         changed: Callable[[], None],
         meter: Meter | None = None,
+        recent: Recent | None = None,
         rhythm: Rhythm | None = None,
         clock: Clock | None = None,
         chance: Callable[[], float] = random.random,
@@ -96,6 +98,7 @@ class Discovery:
         self._desk = desk
         self._changed = changed
         self._meter = meter
+        self._recent = recent
         self._rhythm = rhythm or Rhythm()
         self._clock = clock or Monotonic()
         self._chance = chance
@@ -228,9 +231,11 @@ class Discovery:
         self._believe(watch, belief.failed(watch.belief, trouble, now_s, self._rhythm))
 
     def _count(self, watch: _Watch, troubles: Iterable[Skip]) -> None:
-        if self._meter is not None:
-            for trouble in troubles:
+        for trouble in troubles:
+            if self._meter is not None:
                 self._meter.failed(watch.target.id, trouble.reason)
+            if self._recent is not None:
+                self._recent.add(watch.target.id, "listing", trouble.reason, trouble.message)
 
     def _believe(self, watch: _Watch, new: Belief) -> None:
         old, watch.belief = watch.belief, new

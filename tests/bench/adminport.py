@@ -9,8 +9,10 @@ from prometheus_client import CollectorRegistry
 
 from pointsman_contract import report
 from pointsman_contract.report import Change, Report, ServerReport, State
+from pointsman_router import catalogue
 from pointsman_router.admin import Admin
 from pointsman_router.current import Current
+from pointsman_router.recent import Recent
 
 
 def reporting(*ids: str, fault: str | None = None) -> Report:
@@ -67,7 +69,9 @@ async def listening(
 ) -> AsyncIterator[Port]:
     reports: Current[Report | None] = Current(first)
     admin = Admin(
+        catalogues=Current(catalogue.empty()),
         reports=reports,
+        recent=Recent(lambda: "now"),
         unready=unready,
         metrics=metrics or CollectorRegistry(),
         allowed_hosts=allowed_hosts,
