@@ -12,7 +12,18 @@ from typing import TypeVar
 
 import click
 
-from pointsman import agent, calling, envelope, folder, listing, local, notices
+from pointsman import (
+    adminport,
+    agent,
+    calling,
+    child,
+    envelope,
+    folder,
+    listing,
+    local,
+    notices,
+    survey,
+)
 from pointsman.agent import Agent
 from pointsman.child import NotStarted
 from pointsman.judgement import File, judge
@@ -23,6 +34,13 @@ T = TypeVar("T")
 
 DEFAULT_URL = f"http://127.0.0.1:8080{agent.MCP_PATH}"
 URL_VARIABLE = "POINTSMAN_URL"
+DEFAULT_ADMIN_URL = f"http://{child.ADMIN_HOST}:{child.ADMIN_PORT}"
+ADMIN_URL_VARIABLE = "POINTSMAN_ADMIN_URL"
+
+_ADMIN_HINT = (
+    "name a router's admin port, which `pointsman local` prints, or bring a pod's here with"
+    " `kubectl -n NAMESPACE port-forward deployment/pointsman-router 9090`"
+)
 
 _NAMES = click.option(
     "--names",
@@ -78,15 +96,42 @@ def serve(directory: Path, host: str, port: int, names: str | None, log: bool) -
 
 
 @main.command("tools", short_help="List the tools that agents see.")
-@click.argument("url", envvar=URL_VARIABLE, default=DEFAULT_URL)
+@click.argument("url", required=False)
 @_NAMES
+@click.option(
+    "--all",
+    "shows_all",
+    is_flag=True,
+    help="Show what the router's own page shows: URL is that of its admin port.",
+)
+@click.option("--filter", "filter_", metavar="TEXT", help="With --all: only what matches this.")
+@click.option("--schema", is_flag=True, help="With --all: each tool's whole input schema.")
 @_JSON
-def list_tools(url: str, names: str | None, as_json: bool) -> None:
+def list_tools(
+    url: str | None,
+    names: str | None,
+    shows_all: bool,
+    filter_: str | None,
+    schema: bool,
+    as_json: bool,
+) -> None:
     """List the tools that agents see at URL.
 
     URL is taken from POINTSMAN_URL where it is not given, else http://127.0.0.1:8080/mcp.
+
+    With --all: every server, its state and why, its tools by both names, what is left out and why,
+    views, and the last errors. URL is then that of the admin port, taken from POINTSMAN_ADMIN_URL
+    where it is not given, else http://127.0.0.1:9090.
     """
-    tools = _ask(url, names, lambda asking: asking.tools())
+    if shows_all:
+        if names:
+            raise click.UsageError("--names: with --all both forms are shown")
+        _show_all(url, filter_ or "", schema, as_json)
+        return
+    if filter_ is not None or schema:
+        raise click.UsageError("--filter and --schema need --all")
+    address = url or os.environ.get(URL_VARIABLE) or DEFAULT_URL
+    tools = _ask(address, names, lambda asking: asking.tools())
     screen = Screen(sys.stdout)
     if as_json:
         screen.verbatim(listing.as_json(tools))
@@ -149,6 +194,26 @@ def check(files: tuple[Path, ...], as_json: bool) -> None:
         raise _failed(f"no resource is in {', '.join(str(path) for path in files)}")
     if any(verdict.is_wrong for verdict in judgement.verdicts):
         sys.exit(1)
+
+
+def _show_all(url: str | None, filter_: str, schema: bool, as_json: bool) -> None:
+    named = url or os.environ.get(ADMIN_URL_VARIABLE) or DEFAULT_ADMIN_URL
+    try:
+        seen = asyncio.run(adminport.shown(adminport.address(named), filter_))
+    except agent.InvalidAddress as exc:
+        raise click.UsageError(str(exc)) from None
+    except agent.NotReached as exc:
+        raise _failed(f"{named}: {exc}; {_ADMIN_HINT}") from None
+    except envelope.NoAnswer as exc:
+        raise _failed(f"{named}: {exc}") from None
+    except adminport.Moving:
+        raise _failed(f"{named}: the catalogue changes faster than it can be read") from None
+    screen = Screen(sys.stdout)
+    if as_json:
+        screen.verbatim(survey.as_json(seen))
+        return
+    for line in survey.lines(seen, schemas=schema):
+        screen.line(line.text, line.style)
 
 
 def _files(path: Path) -> Iterable[File]:

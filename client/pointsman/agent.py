@@ -1,6 +1,8 @@
 """An agent's view of a router: the tools that it lists, and what calling one brings."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit, urlunsplit
@@ -96,25 +98,33 @@ class Agent:
     async def _ask(self, question: Question) -> bytes:
         if self._session is None:
             raise RuntimeError("use it as a context manager")
-        try:
+        with told():
             async with self._session.post(
                 self._url, data=question.body, headers=question.headers, allow_redirects=False
             ) as response:
-                body = await _whole(response)
+                body = await whole(response)
                 return envelope.result(response.status, response.content_type, body)
-        except aiohttp.ClientConnectorCertificateError as exc:
-            raise envelope.NoAnswer("its certificate is not trusted here") from exc
-        except aiohttp.ClientSSLError as exc:
-            raise envelope.NoAnswer("it does not speak TLS: is it http:// instead?") from exc
-        except aiohttp.ClientConnectorError as exc:
-            raise NotReached(f"nothing answers ({_cause(exc)})") from exc
-        except TimeoutError as exc:
-            raise NotReached("no answer in time") from exc
-        except (aiohttp.ClientError, ValueError) as exc:
-            raise NotReached("the connection broke, or what answers is no HTTP server") from exc
 
 
-async def _whole(response: aiohttp.ClientResponse) -> bytes:
+@contextmanager
+def told() -> Iterator[None]:
+    """Tell what went wrong on the wire in a sentence: raises NotReached, NoAnswer."""
+    try:
+        yield
+    except aiohttp.ClientConnectorCertificateError as exc:
+        raise envelope.NoAnswer("its certificate is not trusted here") from exc
+    except aiohttp.ClientSSLError as exc:
+        raise envelope.NoAnswer("it does not speak TLS: is it http:// instead?") from exc
+    except aiohttp.ClientConnectorError as exc:
+        raise NotReached(f"nothing answers ({_cause(exc)})") from exc
+    except TimeoutError as exc:
+        raise NotReached("no answer in time") from exc
+    except (aiohttp.ClientError, ValueError) as exc:
+        raise NotReached("the connection broke, or what answers is no HTTP server") from exc
+
+
+async def whole(response: aiohttp.ClientResponse) -> bytes:
+    """Return the body of an answer; raises NoAnswer where it does not end."""
     body = bytearray()
     async for chunk in response.content.iter_any():
         body += chunk

@@ -78,6 +78,7 @@ async def _tell_reports(
     if router.port != options.port:
         screen.line(f"port {options.port} is taken: using {router.port}", "yellow")
     screen.line(f"agents find every tool at {url}", "bold")
+    screen.line(f"people see all of it at {router.admin_url}/")
     before: Report | None = None
     is_told = False
     async for report in reports.follow(session, router.admin_url):
