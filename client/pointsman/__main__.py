@@ -16,7 +16,6 @@ from pointsman import (
     adminport,
     agent,
     calling,
-    child,
     envelope,
     folder,
     listing,
@@ -34,7 +33,7 @@ T = TypeVar("T")
 
 DEFAULT_URL = f"http://127.0.0.1:8080{agent.MCP_PATH}"
 URL_VARIABLE = "POINTSMAN_URL"
-DEFAULT_ADMIN_URL = f"http://{child.ADMIN_HOST}:{child.ADMIN_PORT}"
+DEFAULT_ADMIN_URL = "http://127.0.0.1:9090"
 ADMIN_URL_VARIABLE = "POINTSMAN_ADMIN_URL"
 
 _ADMIN_HINT = (

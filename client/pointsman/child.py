@@ -14,8 +14,6 @@ import aiohttp
 from pointsman import ports, tether
 
 ADMIN_HOST = "127.0.0.1"
-# Where it looks first who asks a router what it shows.
-ADMIN_PORT = 9090
 
 # Importing takes half a second on a slow machine, and every server has one chance of 3 s.
 READY_TIMEOUT_S = 20.0
@@ -123,7 +121,7 @@ async def start(
     """
     for _ in range(START_TRIES):
         port = ports.first_free(wish.host, wish.port)
-        admin_port = ports.first_free(ADMIN_HOST, ADMIN_PORT + (port == ADMIN_PORT))
+        admin_port = ports.any_free(ADMIN_HOST)
         process = await asyncio.create_subprocess_exec(
             *tether.command(_PROGRAM),
             stdin=asyncio.subprocess.PIPE,

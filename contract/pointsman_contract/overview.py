@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from pointsman_contract.report import State
 
@@ -23,7 +23,7 @@ class Tool(_Part, frozen=True):
     input_schema: Raw
     title: str | None = None
     description: str = ""
-    output_schema: Raw | None = None
+    output_schema: Raw | UnsetType = UNSET
 
 
 class LeftOut(_Part, frozen=True):

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import msgspec
-from msgspec import Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from pointsman_router.eras import Revision
 from pointsman_router.listing import Line
@@ -32,7 +32,7 @@ class _Members(msgspec.Struct, rename="camel"):
     title: str | None = None
     annotations: _Annotations | None = None
     description: str = ""
-    output_schema: Raw | None = None
+    output_schema: Raw | UnsetType = UNSET
 
 
 _MEMBERS = msgspec.json.Decoder(_Members)
@@ -59,7 +59,9 @@ def read(line: Line) -> Said:
         title=members.title or (members.annotations.title if members.annotations else None),
         description=members.description,
         input_schema=bytes(members.input_schema),
-        output_schema=bytes(members.output_schema) if members.output_schema else None,
+        output_schema=(
+            bytes(members.output_schema) if isinstance(members.output_schema, Raw) else None
+        ),
     )
 
 
@@ -71,13 +73,15 @@ def title(line: Line) -> str:
 
 def _read(line: Line, decoder: "msgspec.json.Decoder[T]") -> T:
     written = b"{" + line.rest[Revision.MODERN][1:]
-    for data in (written, _ESCAPES.sub(_whole, written)):
-        try:
-            return decoder.decode(data)
-        except msgspec.MsgspecError:
-            continue
-    # Whatever it is, it costs the one tool its words.
-    return decoder.decode(b"{}")
+    try:
+        return decoder.decode(written)
+    except msgspec.MsgspecError:
+        pass
+    try:
+        return decoder.decode(_ESCAPES.sub(_whole, written))
+    except msgspec.MsgspecError:
+        # Whatever it is, it costs the one tool its words.
+        return decoder.decode(b"{}")
 
 
 def _whole(escape: re.Match[bytes]) -> bytes:

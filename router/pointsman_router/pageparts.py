@@ -221,7 +221,7 @@ def _tool(tool: Tool) -> Html:
                     element("h4", "Output schema"),
                     element("pre", _schema(bytes(tool.output_schema)), tabindex="0"),
                 )
-                if tool.output_schema
+                if isinstance(tool.output_schema, msgspec.Raw)
                 else ()
             ),
             class_="within",

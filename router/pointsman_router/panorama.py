@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from msgspec import Raw, structs
+from msgspec import UNSET, Raw, structs
 
 from pointsman_contract import overview
 from pointsman_contract.overview import Failure, LeftOut, Next, Overview, Server, Totals, View
@@ -203,7 +203,7 @@ def _told(
                 title=said.title,
                 description=said.description,
                 input_schema=Raw(said.input_schema),
-                output_schema=Raw(said.output_schema) if said.output_schema else None,
+                output_schema=Raw(said.output_schema) if said.output_schema else UNSET,
             )
         )
     return shown
