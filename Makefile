@@ -21,7 +21,7 @@ FAST_TESTS := tests/layout tests/contract \
     toolcheck translation upstream_wording uritemplate usualcall) \
   $(call tests_of,chart,kubernetes_schema notes pods rbac rendering services settings values) \
   $(call tests_of,image,containerfile layers selection) $(call tests_of,cluster,kind) \
-  $(call tests_of,client,check envelope folder judgement news notices sample screen)
+  $(call tests_of,client,check envelope folder judgement news notices sample screen survey)
 
 # Named by what they were made from: a change of the lock file installs anew, nothing else does.
 made_from = $(shell cat $(1) pyproject.toml | cksum | tr -d ' ')

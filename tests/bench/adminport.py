@@ -36,7 +36,7 @@ class Port:
         reports: Current[Report | None],
         recent: Recent,
     ) -> None:
-        self._url = url
+        self.url = url
         self._session = session
         self.admin = admin
         self.catalogues = catalogues
@@ -46,7 +46,7 @@ class Port:
     async def get(self, path: str, *, method: str = "GET", **headers: str) -> "Answer":
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         async with self._session.request(
-            method, URL(f"{self._url}{path}", encoded=True), headers=named
+            method, URL(f"{self.url}{path}", encoded=True), headers=named
         ) as response:
             return Answer(response.status, response.headers, await response.read())
 
