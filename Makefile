@@ -1,5 +1,5 @@
 # Every target is a command; what they make lies in .venv and in the cache of the tests.
-.PHONY: help run kind kind-down check test e2e fmt lock
+.PHONY: help run kind kind-down check test e2e screenshots fmt lock
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
@@ -55,6 +55,10 @@ test: $(TO_TEST)  ## Run everything that CI runs: make check, every test, and ma
 e2e: $(TO_TEST)  ## Install the chart on a real node, and use it: image, agents, rollout, upgrade.
 	PYTHONPATH=tests $(BIN)/python -m provision
 	tests/cluster/e2e
+
+screenshots: $(TO_TEST)  ## Take the pictures of the router's page anew, for the docs.
+	POINTSMAN_SCREENSHOTS=docs $(BIN)/python -m pytest --quiet \
+	  tests/router/test_page_in_a_browser.py -k pictures
 
 fmt: $(TO_TEST)  ## Format the code, and mend what can be mended.
 	$(BIN)/ruff format .

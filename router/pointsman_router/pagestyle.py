@@ -106,6 +106,7 @@ summary .name { font-weight: 650; }
 summary .safe { color: var(--soft); }
 summary .says { color: var(--soft); font-size: .875rem; }
 .within { padding: .1rem .25rem 1.1rem 1.4rem; }
+.within .facts { margin-top: .3rem; }
 .within .text { white-space: pre-wrap; max-width: 60rem; font-size: .9375rem; }
 pre { background: var(--code); border: 1px solid var(--line); border-radius: 8px;
   padding: .7rem .9rem; white-space: pre-wrap; max-height: 30rem; overflow-y: auto; }

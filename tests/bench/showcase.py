@@ -23,6 +23,12 @@ class Showcase:
     """What stands, and what of it may be taken down."""
 
     metrics: RawUpstream
+    directory: Path
+    hostile: RawUpstream
+
+    def add_hostile(self) -> None:
+        """Register the server whose every text is written to do harm."""
+        _lay(self.directory, "untrusted", "hostile", self.hostile.url())
 
 
 def described(
@@ -75,7 +81,7 @@ HOSTILE = [
 
 @asynccontextmanager
 async def standing(directory: Path) -> AsyncIterator[Showcase]:
-    """Lay every server into the directory, and run the upstreams of those that have one."""
+    """Lay every server but the hostile one into the directory, and run all upstreams."""
     async with AsyncExitStack() as stack:
 
         async def up(behaviour: Behaviour) -> RawUpstream:
@@ -86,22 +92,21 @@ async def standing(directory: Path) -> AsyncIterator[Showcase]:
         metrics = await up(LegacyServer(METRICS, name="prometheus-mcp"))
         refusing = behaviours.responds(401, headers={"WWW-Authenticate": "Bearer"})
         nowhere = stack.enter_context(ports.refusing_port())
-        _lay(directory, "tools", "github", (await up(github)).url())
+        _lay(directory, "dev", "github", (await up(github)).url())
         _lay(
             directory,
-            "data",
+            "ops",
             "postgres",
             (await up(LegacyServer(POSTGRES, name="postgres-mcp"))).url(),
             allowedTools=["query", "list_tables", "explain_plan"],
         )
-        _lay(directory, "tools", "metrics", metrics.url())
-        _lay(directory, "tools", "wiki", (await up(refusing)).url())
-        _lay(directory, "data", "warehouse", f"http://{ports.LOOPBACK}:{nowhere}/mcp")
-        _lay(directory, "data", "ledger", f"http://{ports.LOOPBACK}:{nowhere}/mcp", suspend=True)
-        _lay(directory, "tools", "drafts", metrics.url(), allowedTools=[])
-        hostile = LegacyServer(HOSTILE, name=f"{SCRIPT}{OVERRIDE}")
-        _lay(directory, "untrusted", "hostile", (await up(hostile)).url())
-        yield Showcase(metrics)
+        _lay(directory, "dev", "metrics", metrics.url())
+        _lay(directory, "dev", "wiki", (await up(refusing)).url())
+        _lay(directory, "ops", "warehouse", f"http://{ports.LOOPBACK}:{nowhere}/mcp")
+        _lay(directory, "ops", "ledger", f"http://{ports.LOOPBACK}:{nowhere}/mcp", suspend=True)
+        _lay(directory, "ops", "drafts", metrics.url(), allowedTools=[])
+        hostile = await up(LegacyServer(HOSTILE, name=f"{SCRIPT}{OVERRIDE}"))
+        yield Showcase(metrics, directory, hostile)
 
 
 def _lay(directory: Path, namespace: str, name: str, url: str, /, **fields: object) -> None:

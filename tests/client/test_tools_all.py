@@ -55,19 +55,19 @@ async def test_everything_of_a_real_router_is_shown(router: Running) -> None:
 
     assert shown.exit_code == 0
     for said in (
-        "data/ledger  Suspended",
-        "data/warehouse  Skipped\n  Unreachable: ",
-        "tools/wiki  Skipped\n  UpstreamAuthRequired: ",
-        "tools/github  Serving",
+        "ops/ledger  Suspended",
+        "ops/warehouse  Skipped\n  Unreachable: ",
+        "dev/wiki  Skipped\n  UpstreamAuthRequired: ",
+        "dev/github  Serving",
         (
             "github.get_issue  github__get_issue\n    Return one issue with its comments.\n"
             "    (repository: string, number: integer)"
         ),
         "merge  DuplicateName: ",
         "allowed, but not there\n    explain_plan",
-        "data/warehouse  Unreachable while it was listed",
+        "ops/warehouse  Unreachable while it was listed",
         (
-            "tools/github  Unreachable while it was called\n"
+            "dev/github  Unreachable while it was called\n"
             "    the upstream closed the connection without an answer"
         ),
     ):
@@ -90,7 +90,7 @@ async def test_the_json_is_the_routers_document(
     shown = json.loads((await asked("--json", "--filter", "postgres")).output)
 
     (server,) = shown["servers"]
-    assert server["id"] == "data/postgres"
+    assert server["id"] == "ops/postgres"
     assert [tool["safeName"] for tool in server["tools"]] == [
         "postgres__list_tables",
         "postgres__query",
