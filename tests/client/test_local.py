@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import socket
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from bench.peers import Peer
 from bench.processes import Program
 from bench.registered import write
 from bench.waiting import until, wait_until
-from client.command import good
+from client.command import good, run
 from client.descendants import descendants, running
 
 # What a person sees of an edit: it has to be callable, or gone, by then.
@@ -90,6 +91,16 @@ async def test_the_files_of_a_folder_are_served(folder: Path) -> None:
         result = await agents.call(started.url, "one.add", {"a": 2, "b": 3})
 
     assert result.content[0].text == "5"
+
+
+async def test_where_people_see_all_of_it_is_told(folder: Path) -> None:
+    with local(folder) as started:
+        told = re.search(r"^people see all of it at (\S+)$", started.output, re.MULTILINE)
+        assert told is not None
+        shown = await asyncio.to_thread(run, "tools", "--all", told[1])
+
+    assert "one  Serving" in shown.output
+    assert "one.add  one__add" in shown.output
 
 
 async def test_an_edit_an_addition_and_a_removal_are_live_within_a_second(
