@@ -2,6 +2,7 @@
 
 import html
 import re
+import time
 
 import pytest
 from hypothesis import given
@@ -78,3 +79,14 @@ def test_a_foreign_text_is_isolated_from_what_stands_around_it() -> None:
 
 def test_what_is_html_already_stays_so() -> None:
     assert element("p", Html("<b>x</b>")) == "<p><b>x</b></p>"
+
+
+def test_a_text_of_nothing_but_marks_costs_what_its_length_does() -> None:
+    def cost_s(marks: int) -> float:
+        text = "a\u200f" * marks + "א"
+        begun_s = time.process_time()
+        visible(text)
+        return time.process_time() - begun_s
+
+    # Sixteen times for sixteen times as much, or two hundred and fifty-six.
+    assert min(cost_s(8000) for _ in range(3)) < 100 * min(cost_s(500) for _ in range(3))
