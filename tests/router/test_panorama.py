@@ -29,8 +29,15 @@ def serving(id_: str, *tools: str | bytes) -> Known:
     return Known(server(id_), found(*tools))
 
 
-def seen(at: Moment, filter_: str = "", **wished: object) -> Overview:
-    return panorama.build(at, Wish(filter=filter_, **wished))  # type: ignore[arg-type]
+def seen(
+    at: Moment,
+    filter_: str = "",
+    *,
+    server: str | None = None,
+    tools: bool = False,
+    after: Next | None = None,
+) -> Overview:
+    return panorama.build(at, Wish(filter=filter_, server=server, tools=tools, after=after))
 
 
 def ids(shown: Overview) -> list[str]:
@@ -41,12 +48,12 @@ def tools(shown: Overview) -> list[str]:
     return [tool.exposed_name for each in shown.servers for tool in each.tools]
 
 
-def parts(at: Moment, **wished: object) -> Iterator[Overview]:
+def parts(at: Moment, *, server: str | None = None, tools: bool = False) -> Iterator[Overview]:
     """Every part, as somebody sees them who goes on and on."""
-    part = seen(at, **wished)
+    part = seen(at, server=server, tools=tools)
     yield part
     while part.next is not None:
-        part = seen(at, after=part.next, **wished)
+        part = seen(at, server=server, tools=tools, after=part.next)
         yield part
 
 
