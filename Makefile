@@ -1,5 +1,5 @@
 # Every target is a command; what they make lies in .venv and in the cache of the tests.
-.PHONY: help run kind kind-down check test e2e fmt lock
+.PHONY: help run kind kind-down check test e2e screenshots fmt lock
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-print-directory
@@ -16,13 +16,14 @@ FAST_TESTS := tests/layout tests/contract \
   $(call tests_of,operator,arbitration budget conditions consensus differences events fields \
     labelselector manifests narrator ration reconcile settings spec viewplan viewspec) \
   $(call tests_of,mirror,layout settings) \
-  $(call tests_of,router,admission belief beside catalogue completion departed departed_beside \
-    dispatch endpoints entries eras exposure foreseen headervalues hostnames jsonrpc listing offer \
-    paramheaders prompts reading registry reporting resources respond toolcheck translation \
+  $(call tests_of,router,admission belief beside catalogue chosen completion confusables departed \
+    departed_beside dispatch endpoints entries eras exposure foreseen headervalues hiding hostnames \
+    jsonrpc lineage listing markup metatools offer page panorama paramheaders prompts reading recent \
+    registry reporting resources respond ruling search showing toolcheck translation \
     upstream_wording uritemplate usualcall views) \
   $(call tests_of,chart,kubernetes_schema notes pods rbac rendering services settings values) \
   $(call tests_of,image,containerfile layers selection) $(call tests_of,cluster,kind) \
-  $(call tests_of,client,approval check envelope folder judgement news notices sample screen)
+  $(call tests_of,client,approval check envelope folder judgement news notices sample screen survey)
 
 # Named by what they were made from: a change of the lock file installs anew, nothing else does.
 made_from = $(shell cat $(1) pyproject.toml | cksum | tr -d ' ')
@@ -56,6 +57,10 @@ test: $(TO_TEST)  ## Run everything that CI runs: make check, every test, and ma
 e2e: $(TO_TEST)  ## Install the chart on a real node, and use it: image, agents, rollout, upgrade.
 	PYTHONPATH=tests $(BIN)/python -m provision
 	tests/cluster/e2e
+
+screenshots: $(TO_TEST)  ## Take the pictures of the router's page anew, for the docs.
+	POINTSMAN_SCREENSHOTS=docs $(BIN)/python -m pytest --quiet \
+	  tests/router/test_page_in_a_browser.py -k pictures
 
 fmt: $(TO_TEST)  ## Format the code, and mend what can be mended.
 	$(BIN)/ruff format .

@@ -32,13 +32,13 @@ async def serve(healthy: int, silent: int, deaf: int) -> None:
         found = {
             "healthy": [await listening(LegacyServer(tools)) for _ in range(healthy)],
             "silent": [await listening(behaviours.hangs()) for _ in range(silent)],
-            "deaf": [_deaf(stack) for _ in range(deaf)],
+            "deaf": [deaf_port(stack) for _ in range(deaf)],
         }
         print(json.dumps(found), flush=True)
         await asyncio.Event().wait()
 
 
-def _deaf(stack: contextlib.ExitStack | contextlib.AsyncExitStack) -> int:
+def deaf_port(stack: contextlib.ExitStack | contextlib.AsyncExitStack) -> int:
     """The port of a listener whose backlog is full, so that the kernel drops whoever knocks."""
     listener = stack.enter_context(socket.socket())
     listener.bind((ports.LOOPBACK, 0))

@@ -15,6 +15,7 @@ from bench.peers import Peer
 # that a change is judged by what it changed; new input is sought with --hypothesis-profile=search.
 settings.register_profile("bench", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None, max_examples=1000)
+settings.register_profile("nightly", deadline=None, max_examples=100_000)
 settings.load_profile("bench")
 
 

@@ -12,6 +12,7 @@ from typing import TypeVar
 import click
 
 from pointsman import (
+    adminport,
     agent,
     approvable,
     approval,
@@ -23,6 +24,7 @@ from pointsman import (
     local,
     notices,
     shell,
+    survey,
 )
 from pointsman.agent import Agent
 from pointsman.child import NotStarted
@@ -97,15 +99,42 @@ def serve(directory: Path, host: str, port: int, names: str | None, log: bool) -
 
 
 @main.command("tools", short_help="List the tools that agents see.")
-@click.argument("url", envvar=URL_VARIABLE, default=DEFAULT_URL)
+@click.argument("url", required=False)
 @_NAMES
+@click.option(
+    "--all",
+    "shows_all",
+    is_flag=True,
+    help="Show what the router's own page shows: URL is that of its admin port.",
+)
+@click.option("--filter", "filter_", metavar="TEXT", help="With --all: only what matches this.")
+@click.option("--schema", is_flag=True, help="With --all: each tool's whole input schema.")
 @_JSON
-def list_tools(url: str, names: str | None, as_json: bool) -> None:
+def list_tools(
+    url: str | None,
+    names: str | None,
+    shows_all: bool,
+    filter_: str | None,
+    schema: bool,
+    as_json: bool,
+) -> None:
     """List the tools that agents see at URL.
 
     URL is taken from POINTSMAN_URL where it is not given, else http://127.0.0.1:8080/mcp.
+
+    With --all: every server, its state and why, its tools by both names, what is left out and why,
+    views, and the last errors. URL is then that of the admin port, taken from POINTSMAN_ADMIN_URL
+    where it is not given, else http://127.0.0.1:9090.
     """
-    tools = _ask(url, names, lambda asking: asking.tools())
+    if shows_all:
+        if names:
+            raise click.UsageError("--names: with --all both forms are shown")
+        _show_all(url, filter_ or "", schema, as_json)
+        return
+    if filter_ is not None or schema:
+        raise click.UsageError("--filter and --schema need --all")
+    address = url or os.environ.get(URL_VARIABLE) or DEFAULT_URL
+    tools = _ask(address, names, lambda asking: asking.tools())
     screen = Screen(sys.stdout)
     if as_json:
         screen.verbatim(listing.as_json(tools))
@@ -213,6 +242,26 @@ def approve(
     for line in approval.told(decided):
         Screen(sys.stderr).line(line)
     click.echo(decided.patch, nl=False)
+
+
+def _show_all(url: str | None, filter_: str, schema: bool, as_json: bool) -> None:
+    named = url or os.environ.get(ADMIN_URL_VARIABLE) or DEFAULT_ADMIN_URL
+    try:
+        seen = asyncio.run(adminport.shown(adminport.address(named), filter_))
+    except agent.InvalidAddress as exc:
+        raise click.UsageError(str(exc)) from None
+    except agent.NotReached as exc:
+        raise _failed(f"{named}: {exc}; {_ADMIN_HINT}") from None
+    except envelope.NoAnswer as exc:
+        raise _failed(f"{named}: {exc}") from None
+    except adminport.Moving:
+        raise _failed(f"{named}: the catalogue changes faster than it can be read") from None
+    screen = Screen(sys.stdout)
+    if as_json:
+        screen.verbatim(survey.as_json(seen))
+        return
+    for line in survey.lines(seen, schemas=schema):
+        screen.line(line.text, line.style)
 
 
 def _files(path: Path) -> Iterable[File]:

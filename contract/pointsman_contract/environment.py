@@ -130,7 +130,7 @@ def seconds(least: float, most: float) -> Callable[[str], float]:
         except ValueError:
             duration = float("nan")
         if not least <= duration <= most:
-            raise ValueError(f"must be a number of seconds from {least:g} to {most:g}")
+            raise ValueError(f"must be a number of seconds from {least:.10g} to {most:.10g}")
         return duration
 
     return parse

@@ -39,21 +39,23 @@ def first_hidden(text: str) -> str | None:
     if text.isascii() and text.isprintable():
         return None
     text = _FLAGS.sub("\U0001f3f4", text)
+    # Asked once: a text may hold a mark behind every letter.
+    from_right = any(mark in text for mark in _DIRECTION_MARKS) and _runs_from_right(text)
     for index, character in enumerate(text):
         before = text[index - 1] if index else ""
         after = text[index + 1] if index + 1 < len(text) else ""
-        if _hides(character, before, after, text):
+        if _hides(character, before, after, from_right=from_right):
             return f"U+{ord(character):04X}"
     return None
 
 
-def _hides(character: str, before: str, after: str, text: str) -> bool:
+def _hides(character: str, before: str, after: str, *, from_right: bool) -> bool:
     if character in _LAYOUT or character in _VISIBLE_FORMATS:
         return False
     if character in _JOINERS:
         return not (_joins(before) and _joins(after))
     if character in _DIRECTION_MARKS:
-        return (before != "" and before in _DIRECTION_MARKS) or not _runs_from_right(text)
+        return (before != "" and before in _DIRECTION_MARKS) or not from_right
     if _is_selector(character):
         return not _is_selectable(before)
     if character in _MONGOLIAN_SELECTORS:

@@ -17,14 +17,16 @@ _PREFIX = re.compile(PREFIX_PATTERN, re.ASCII)
 _NOT_IN_PREFIX = re.compile(r"[^a-z0-9]+", re.ASCII)
 _NOT_SAFE = re.compile(r"[^A-Za-z0-9_-]", re.ASCII)
 
-# Characters that show nothing although Unicode files them as letters or marks: fillers and
-# variation selectors. A filter on control and format characters alone misses them.
+# Characters that show nothing although Unicode files them as letters or marks, or not at all:
+# fillers, variation selectors, tags. A filter on control and format characters alone misses them.
 _INVISIBLE = frozenset(
     chr(point)
     for point in (
-        *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x3164, 0xFFA0),
+        *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x2065, 0x3164),
         *range(0xFE00, 0xFE10),
-        *range(0xE0100, 0xE01F0),
+        0xFFA0,
+        *range(0xFFF0, 0xFFF9),
+        *range(0xE0000, 0xE1000),
     )
 )
 _UNSHOWN_CATEGORIES = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp"])

@@ -46,11 +46,9 @@ NOT_OF_DEBIAN = (
     "usr/lib/python3.11/lib-dynload/_crypt.*",
     "usr/lib/python3.11/lib-dynload/_curses*",
     "usr/lib/python3.11/lib-dynload/_dbm.*",
-    "usr/lib/python3.11/lib-dynload/_sqlite3.*",
     "usr/lib/python3.11/lib-dynload/nis.*",
     "usr/lib/python3.11/lib-dynload/ossaudiodev.*",
     "usr/lib/python3.11/lib-dynload/readline.*",
-    "usr/lib/python3.11/sqlite3/*",
 )
 NOT_OF_WHEELS = (
     # Scripts that start with the path of the interpreter that installed them.

@@ -29,11 +29,13 @@ from pointsman_router.door import Door
 from pointsman_router.forwarding import Forwarding
 from pointsman_router.metrics import Metrics
 from pointsman_router.outlet import Pace, Pulse
+from pointsman_router.recent import Recent
 from pointsman_router.reception import Policy
 from pointsman_router.refresh import Refresh
 from pointsman_router.relay import Relay
 from pointsman_router.reporting import Self
 from pointsman_router.respond import Identity
+from pointsman_router.searching import Searching
 from pointsman_router.settings import Settings
 from pointsman_router.source import Source
 from pointsman_router.subscriptions import Subscriptions
@@ -91,6 +93,7 @@ async def serve(chosen: Settings) -> int:
     reports: Current[Report | None] = Current(None)
     stirred = asyncio.Event()
     metrics = Metrics(reports.get)
+    recent = Recent(_now)
     version = metadata.version("pointsman")
     desk = Desk()
     dialler = Dialler(egress=egress.through(chosen.egress_proxy, chosen.no_proxy))
@@ -99,7 +102,8 @@ async def serve(chosen: Settings) -> int:
         desk=desk,
         changed=stirred.set,
         meter=metrics,
-        rhythm=Rhythm(refresh_s=chosen.refresh_s),
+        recent=recent,
+        rhythm=Rhythm(refresh_s=chosen.refresh_s, keep_s=chosen.stale_s),
     )
     refresh = Refresh(
         source=Source(
@@ -111,13 +115,15 @@ async def serve(chosen: Settings) -> int:
         stirred=stirred,
         catalogues=catalogues,
         reports=reports,
-        myself=Self(uuid.uuid4().hex, datetime.now(UTC).isoformat(timespec="seconds")),
+        myself=Self(uuid.uuid4().hex, _now()),
         max_length=chosen.listed_max_length,
     )
     series = CollectorRegistry()
     series.register(metrics)
     admin = Admin(
+        catalogues=catalogues,
         reports=reports,
+        recent=recent,
         unready=lambda: refresh.unready,
         metrics=series,
         allowed_hosts=chosen.admin_allowed_hosts,
@@ -126,23 +132,24 @@ async def serve(chosen: Settings) -> int:
         catalogues.get, streams_max=chosen.streams_max, pause_s=chosen.notify_s
     )
     catalogues.on_change(subscriptions.changed)
+    searching = Searching(catalogues.get)
+    catalogues.on_change(searching.changed)
     relay = Relay(
         Identity(chosen.server_name, version, ttl_ms=int(chosen.refresh_s * 1000)),
         page_size=chosen.page_size,
-        forwarding=Forwarding(link=discovery.link, nudge=discovery.nudge, meter=metrics),
+        forwarding=Forwarding(
+            link=discovery.link, nudge=discovery.nudge, meter=metrics, recent=recent
+        ),
         renewed=refresh.renewed,
         subscriptions=subscriptions,
-    )
-    policy = Policy(
-        hosts=admission.hosts(chosen.allowed_hosts),
-        default_form=chosen.listed_names,
-        body_max_bytes=chosen.body_max_bytes,
-        body_s=chosen.body_s,
-        server_name=chosen.server_name,
+        search=searching.find,
     )
     pulse = Pulse(Pace(silence_s=chosen.silence_s, stall_s=chosen.stall_s))
-    door = Door(policy, relay, pulse, current=catalogues.get, calls=discovery.calls, meter=metrics)
+    door = Door(
+        _policy(chosen), relay, pulse, current=catalogues.get, calls=discovery.calls, meter=metrics
+    )
     async with AsyncExitStack() as stack:
+        stack.callback(searching.close)
         try:
             await _listen(stack, admin.application(), chosen.admin_host, chosen.admin_port)
             refreshing = asyncio.create_task(refresh.run())
@@ -180,6 +187,20 @@ async def serve(chosen: Settings) -> int:
         await door.drain(chosen.drain_s, agents.emptied)
     _LOG.info("ended")
     return 0
+
+
+def _policy(chosen: Settings) -> Policy:
+    return Policy(
+        hosts=admission.hosts(chosen.allowed_hosts),
+        default_form=chosen.listed_names,
+        body_max_bytes=chosen.body_max_bytes,
+        body_s=chosen.body_s,
+        server_name=chosen.server_name,
+    )
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 class _Signals:

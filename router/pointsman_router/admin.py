@@ -1,4 +1,4 @@
-"""The admin port: health, metrics, and the report that the operator waits on."""
+"""The admin port: health, metrics, a page for people, and the report that the operator waits on."""
 
 import asyncio
 import math
@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 from aiohttp import web
 from prometheus_client import CONTENT_TYPE_PLAIN_0_0_4, CollectorRegistry, Metric, generate_latest
@@ -14,8 +15,11 @@ from prometheus_client.registry import Collector
 
 from pointsman_contract import report
 from pointsman_contract.report import Report
-from pointsman_router import admission, hostnames
+from pointsman_router import admission, hostnames, showing
+from pointsman_router.catalogue import Catalogue
 from pointsman_router.current import Current
+from pointsman_router.panorama import Moment
+from pointsman_router.recent import Recent
 from pointsman_router.reporting import History
 
 # An asker that waits longer may sit behind a balancer that does not: it is answered before.
@@ -23,6 +27,9 @@ WAIT_MAX_S = 60.0
 
 _LOOPBACK = re.compile(r"(.+\.)?localhost", re.ASCII)
 _DRAINING = "draining"
+
+T = TypeVar("T")
+
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -32,13 +39,17 @@ class Admin:
     def __init__(
         self,
         *,
+        catalogues: Current[Catalogue],
         reports: Current[Report | None],
+        recent: Recent,
         unready: Callable[[], str | None],
         metrics: CollectorRegistry,
         allowed_hosts: Iterable[str] = (),
         wait_max_s: float = WAIT_MAX_S,
     ) -> None:
+        self._catalogues = catalogues
         self._reports = reports
+        self._recent = recent
         self._unready = unready
         self._metrics = metrics
         self._hosts = admission.hosts(allowed_hosts)
@@ -55,6 +66,7 @@ class Admin:
     def application(self) -> web.Application:
         """Return the admin port as a web application."""
         application = web.Application(middlewares=[self._guard])
+        application.router.add_get("/", self._page)
         application.router.add_get("/livez", self._livez)
         application.router.add_get("/readyz", self._readyz)
         application.router.add_get("/metrics", self._scrape)
@@ -102,8 +114,24 @@ class Admin:
         return _text(200, "ok")
 
     async def _readyz(self, request: web.Request) -> web.Response:
-        problem = _DRAINING if self._draining else self._unready()
+        problem = self._problem()
         return _text(503, problem) if problem else _text(200, "ok")
+
+    def _problem(self) -> str | None:
+        return _DRAINING if self._draining else self._unready()
+
+    async def _page(self, request: web.Request) -> web.Response:
+        try:
+            wish = showing.wish(request.query.items())
+        except ValueError as exc:
+            return _text(400, str(exc))
+        # In one go: who replaces one of them replaces the others before anybody else runs.
+        moment = Moment(
+            self._catalogues.get(), self._reports.get(), self._recent.failures, self._problem()
+        )
+        as_json = showing.wants_json(",".join(request.headers.getall("Accept", [])))
+        shown = await self._in_thread(partial(showing.answer, moment, wish, as_json=as_json))
+        return web.Response(status=shown.status, body=shown.body, headers=shown.headers)
 
     async def _scrape(self, request: web.Request) -> web.Response:
         collected = _Collected(tuple(self._metrics.collect()))
@@ -129,7 +157,7 @@ class Admin:
         body = await self._in_thread(partial(report.dump, self._history.since(asked.since)))
         return web.Response(body=body, content_type="application/json", headers=headers)
 
-    async def _in_thread(self, write: Callable[[], bytes]) -> bytes:
+    async def _in_thread(self, write: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._beside, write)
 
     async def _next_news(self, wait_s: float) -> None:

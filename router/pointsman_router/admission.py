@@ -119,9 +119,10 @@ def _view(target: str, default: Form) -> View | Refusal:
         case ["", "mcp"]:
             return _named_view(query, default)
         case ["", "mcp", "servers", name] if _is_name(name):
-            return View(Form.BARE, unquote(name))
+            return _discovering(View(Form.BARE, unquote(name)), query)
         case ["", "mcp", "servers", namespace, name] if _is_name(namespace) and _is_name(name):
-            return View(Form.BARE, labels.server_id(unquote(namespace), unquote(name)))
+            server = labels.server_id(unquote(namespace), unquote(name))
+            return _discovering(View(Form.BARE, server), query)
         case ["", "mcp", "views", *names] if len(names) in (1, 2) and all(map(_is_name, names)):
             view = _named_view(query, default)
             # As `labels.server_id` joins a namespace and a name.
@@ -137,9 +138,24 @@ def _is_name(part: str) -> bool:
 
 
 def _named_view(query: str, default: Form) -> View | Refusal:
-    asked = [value for name, value in parse_qsl(query, keep_blank_values=True) if name == "names"]
+    asked = _asked(query, "names")
     if not asked:
-        return View(default)
+        return _discovering(View(default), query)
     if asked in ([Form.DOTTED], [Form.SAFE]):
-        return View(Form(asked[0]))
+        return _discovering(View(Form(asked[0])), query)
     return refusals.invalid_request("names must be dotted or safe, once.")
+
+
+def _discovering(view: View, query: str) -> View | Refusal:
+    """Return `view`, its tools to be found rather than listed where `query` says so."""
+    asked = _asked(query, "discover")
+    if not asked:
+        return view
+    if asked == ["1"]:
+        return replace(view, discover=True)
+    return refusals.invalid_request("discover must be 1, once.")
+
+
+def _asked(query: str, wanted: str) -> list[str]:
+    pairs = parse_qsl(query, keep_blank_values=True)
+    return [value for name, value in pairs if name == wanted]

@@ -6,10 +6,10 @@
 | nothing, or empty | no tools              | no tools                                            |
 | tools             | no tools, at first    | the tools as before, stale: restarts look like this |
 | tools             | no tools, three times | no tools                                            |
-| tools             | a failure             | the tools as before, stale, for a day               |
+| tools             | a failure             | the tools as before, stale, for `keep_s`            |
 | nothing           | a failure             | nothing, and why                                    |
-| entries of a kind | an error in the place | all else anew; these as before, for a day           |
-|                   | of their list         |                                                     |
+| entries of a kind | an error in the place | all else anew; these as before, for                 |
+|                   | of their list         | `keep_s`                                            |
 """
 
 from collections.abc import Callable, Mapping
@@ -50,8 +50,9 @@ class Rhythm:
     """After a first failure: most are a restart."""
     backoff_max_s: float = 60.0
     """A healed upstream is back after a minute at the latest."""
-    least_s: float = 1.0
-    """Listings of one upstream are at least so far apart, whoever asks for them."""
+    least_s: float = 0.4
+    """Listings of one upstream are at least so far apart, whoever asks for them. A change that
+    comes right behind one, and then right behind a notice, still reaches agents in a second."""
     keep_s: float = 24 * 3600.0
     """How long an offer outlives its upstream's silence: over a night, not over a week."""
     confirm_s: float = 10.0
@@ -109,13 +110,28 @@ def listed(belief: Belief, offer: Offer, now_s: float, rhythm: Rhythm) -> Belief
 
 def failed(belief: Belief, trouble: Skip, now_s: float, rhythm: Rhythm) -> Belief:
     """Return what is believed once a listing failed."""
-    expired = belief.listed_at_s is None or now_s - belief.listed_at_s > rhythm.keep_s
-    finding = Finding(None if expired else belief.finding.offer, trouble)
-    return replace(
+    finding = Finding(belief.finding.offer, trouble)
+    new = replace(
         belief,
         finding=_unless_equal(belief.finding, finding),
         failures=belief.failures + 1,
     )
+    return outlived(new, now_s, rhythm)
+
+
+def outlived(belief: Belief, now_s: float, rhythm: Rhythm) -> Belief:
+    """Return what is believed once time has passed: an offer does not outlive `keep_s`."""
+    left_s = keeps_s(belief, now_s, rhythm)
+    if left_s is None or left_s > 0:
+        return belief
+    return replace(belief, finding=Finding(None, belief.finding.trouble))
+
+
+def keeps_s(belief: Belief, now_s: float, rhythm: Rhythm) -> float | None:
+    """Return for how long an offer is still believed; None where its upstream answers."""
+    if not belief.failures or belief.finding.offer is None or belief.listed_at_s is None:
+        return None
+    return belief.listed_at_s + rhythm.keep_s - now_s
 
 
 def wait_s(

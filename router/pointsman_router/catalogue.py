@@ -1,17 +1,18 @@
 """Which name leads where, and what every list shows."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
 
 from pointsman_contract import digest, names
 from pointsman_contract.report import ServerReason, SkippedTool, State, ToolReason, printable
-from pointsman_router import beside, departed, exposure, listing, views
+from pointsman_router import beside, confusables, departed, exposure, flags, lineage, listing, views
 from pointsman_router.beside import Together
 from pointsman_router.departed import Memory
-from pointsman_router.exposure import Exposure, Route
+from pointsman_router.exposure import Exposure, Route, Unapproved
+from pointsman_router.lineage import Lineage
 from pointsman_router.listing import Form, Line
 from pointsman_router.offer import Finding
 from pointsman_router.registry import Registry
@@ -42,6 +43,10 @@ class Catalogue:
     departed_uris: Memory = field(default_factory=dict)
     views: Mapping[str, Table] = field(default_factory=dict)
     """By id."""
+    unapproved: Mapping[str, Unapproved] = field(default_factory=dict)
+    """Every name of the tools that wait to be approved."""
+    lineage: Lineage = field(default_factory=Lineage, compare=False)
+    """What agents may have chosen from before; two that show the same are equal whatever it was."""
 
 
 def empty() -> Catalogue:
@@ -73,8 +78,9 @@ def build(
     }
     owners = _owners(judged.values())
     shown_beside = beside.together((shown.beside for shown in judged.values()), before.beside)
+    alike = _alike(judged.values())
     exposures = {
-        id_: _resolved(shown, owners, beside.collisions(shown_beside, id_))
+        id_: _resolved(shown, owners, beside.collisions(shown_beside, id_), alike.get(id_, ()))
         for id_, shown in judged.items()
     }
     offers = [shown.finding.offer for shown in exposures.values() if shown.finding.offer]
@@ -85,18 +91,15 @@ def build(
         for server, tool in claimants
     }
     suspended = _suspended(registry)
+    revision = digest.revision(
+        (
+            *(line for shown in exposures.values() for line in shown.digest_lines),
+            *shown_beside.lines,
+        )
+    )
     remembered = partial(departed.remembered, suspended=suspended, now_s=now_s)
     return Catalogue(
-        revision=digest.revision(
-            (
-                *(
-                    digest.Line(tool.exposed_name, id_, tool.name, tool.digest)
-                    for id_, shown in exposures.items()
-                    for tool in shown.tools
-                ),
-                *shown_beside.lines,
-            )
-        ),
+        revision=revision,
         echo=registry.echo,
         routes=MappingProxyType(routes),
         exposures=MappingProxyType(exposures),
@@ -127,6 +130,15 @@ def build(
             suspended=suspended,
             max_length=max_length,
             now_s=now_s,
+        ),
+        unapproved={
+            name: waiting
+            for shown in exposures.values()
+            for waiting in shown.unapproved.values()
+            for name in (waiting.names.dotted, waiting.names.listed, waiting.names.safe)
+        },
+        lineage=lineage.advanced(
+            before.lineage, revision, _moves(before, routes, exposures), now_s
         ),
     )
 
@@ -183,6 +195,17 @@ def _suspended(registry: Registry) -> frozenset[str]:
     )
 
 
+def _moves(
+    before: Catalogue, routes: Mapping[str, Route], exposures: Mapping[str, Exposure]
+) -> Iterator[lineage.Move]:
+    """Yield what moved since `before`, on the common endpoint and on that of each server."""
+    yield from lineage.moves(None, before.routes, routes)
+    for id_ in before.exposures.keys() | exposures.keys():
+        old, new = before.exposures.get(id_), exposures.get(id_)
+        if old is not new:
+            yield from lineage.moves(id_, old.bare if old else {}, new.bare if new else {})
+
+
 _NOTHING = Finding(None, None)
 _Owners = Mapping[str, set[tuple[str, str]]]
 
@@ -197,7 +220,30 @@ def _owners(exposures: Iterable[Exposure]) -> _Owners:
     return owners
 
 
-def _resolved(judged: Exposure, owners: _Owners, of_others: Sequence[SkippedTool]) -> Exposure:
+def _alike(exposures: Iterable[Exposure]) -> Mapping[str, tuple[SkippedTool, ...]]:
+    """Return what to tell of each server's tools for the tools of others that look like them.
+
+    No prefix holds a dot: names are alike only where their prefixes are.
+    """
+    by_prefix = {
+        shown.server.meta.prefix: shown
+        for shown in exposures
+        if shown.server.meta and shown.candidates
+    }
+    return {
+        by_prefix[prefix].server.id: flags.beside(
+            by_prefix[prefix].listed, [name for other in others for name in by_prefix[other].listed]
+        )
+        for prefix, others in confusables.likenesses(by_prefix).items()
+    }
+
+
+def _resolved(
+    judged: Exposure,
+    owners: _Owners,
+    of_others: Sequence[SkippedTool],
+    alike: Sequence[SkippedTool],
+) -> Exposure:
     """Return `judged` with its lines: a name that others claim too is shown in no list."""
     lines: dict[str, Line] = {}
     collisions = list(of_others)
@@ -217,10 +263,10 @@ def _resolved(judged: Exposure, owners: _Owners, of_others: Sequence[SkippedTool
             old if old and old.names == shown else listing.line(tool, judged.server.id, shown)
         )
     kept = (tool for tool in judged.skipped if tool.reason != ToolReason.NAME_COLLISION)
-    skipped = (*kept, *collisions)
-    if lines == judged.lines and skipped == judged.skipped:
+    skipped, flagged = (*kept, *collisions), (*judged.noted, *alike)
+    if (lines, skipped, flagged) == (judged.lines, judged.skipped, judged.flagged):
         return judged
-    return replace(judged, lines=lines, skipped=skipped)
+    return replace(judged, lines=lines, skipped=skipped, flagged=flagged)
 
 
 def _collision(tool: str, name: str) -> SkippedTool:

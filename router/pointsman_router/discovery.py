@@ -4,6 +4,7 @@ import asyncio
 import logging
 import random
 import time
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import Protocol
@@ -11,7 +12,9 @@ from typing import Protocol
 from pointsman_contract.report import ServerReason
 from pointsman_router import belief, offer
 from pointsman_router.belief import Belief, Rhythm
+from pointsman_router.followed import Followed, Turns
 from pointsman_router.offer import Finding, Listing, Offer
+from pointsman_router.recent import Recent
 from pointsman_router.registry import Skip, Target
 from pointsman_router.upstream import Calls, Desk, Link, Trouble
 from pointsman_router.upstream.limits import KIB
@@ -56,28 +59,6 @@ class Monotonic:
             pass
 
 
-class _Watch:
-    """One server that is followed."""
-
-    def __init__(self, target: Target, link: Link) -> None:
-        self.target = target
-        self.link = link
-        self.belief = Belief()
-        self.had_a_chance = False
-        self.nudged = asyncio.Event()
-        self.task: asyncio.Task[None] | None = None
-        self.begun = 0
-        """How many listings have begun so far."""
-        self.awaited: list[tuple[int, asyncio.Future[bool]]] = []
-        """Who waits for the end of which listing."""
-
-    def answer(self, number: int, *, good: bool) -> None:
-        """Tell all who wait for the listing of that number, or an earlier one."""
-        for wanted, waiting in self.awaited:
-            if wanted <= number and not waiting.done():
-                waiting.set_result(good)
-
-
 class Discovery:
     """Keeps the offer of every server that is followed fresh. Needs a running loop."""
 
@@ -88,6 +69,7 @@ class Discovery:
         desk: Desk,
         changed: Callable[[], None],
         meter: Meter | None = None,
+        recent: Recent | None = None,
         rhythm: Rhythm | None = None,
         clock: Clock | None = None,
         chance: Callable[[], float] = random.random,
@@ -96,11 +78,16 @@ class Discovery:
         self._desk = desk
         self._changed = changed
         self._meter = meter
+        self._recent = recent
         self._rhythm = rhythm or Rhythm()
         self._clock = clock or Monotonic()
         self._chance = chance
-        self._watches: dict[str, _Watch] = {}
+        self._watches: dict[str, Followed] = {}
         self._findings: Mapping[str, Finding] | None = None
+        self._leaving: deque[Followed] = deque()
+        self._coming: deque[Followed] = deque()
+        self._turning: asyncio.Task[None] | None = None
+        self._turns = Turns()
         self._farewells: set[asyncio.Task[None]] = set()
 
     @property
@@ -121,11 +108,15 @@ class Discovery:
         """Start what is new, keep what is equal, stop what is gone; `changed` is not called."""
         for id_, watch in list(self._watches.items()):
             if targets.get(id_) != watch.target:
-                self._stop(self._watches.pop(id_))
+                self._leaving.append(self._watches.pop(id_))
+                watch.answer(watch.begun + 1, good=False)
         for id_, target in targets.items():
             if id_ not in self._watches:
-                self._watches[id_] = self._start(target)
+                self._watches[id_] = Followed(target, self._connect)
+                self._coming.append(self._watches[id_])
         self._findings = None
+        if self._turning is None and (self._leaving or self._coming):
+            self._turning = asyncio.create_task(self._turn_over())
 
     def link(self, server_id: str) -> Link | None:
         """Return the wire to a server, if it is followed."""
@@ -166,40 +157,63 @@ class Discovery:
 
         Cancelled, it closes the connections at once.
         """
-        for watch in self._watches.values():
-            self._stop(watch)
+        if self._turning is not None:
+            self._turning.cancel()
+        for watch in (*self._leaving, *self._watches.values()):
+            watch.answer(watch.begun + 1, good=False)
+            self._part(watch)
+        self._leaving.clear()
+        self._coming.clear()
         self._watches.clear()
         self._findings = None
         await asyncio.gather(*self._farewells)
 
-    def _start(self, target: Target) -> _Watch:
-        watch = _Watch(target, self._connect(target))
-        watch.link.on_renewal(watch.nudged.set)
-        watch.task = asyncio.create_task(self._keep_fresh(watch))
-        return watch
+    async def _turn_over(self) -> None:
+        """Part from who leaves and begin with who comes, one by one: others' turn between two."""
+        while self._leaving or self._coming:
+            if self._leaving:
+                self._part(self._leaving.popleft())
+            else:
+                watch = self._coming.popleft()
+                if self._watches.get(watch.target.id) is watch:
+                    watch.task = asyncio.create_task(self._keep_fresh(watch))
+            await asyncio.sleep(0)
+        self._turning = None
 
-    def _stop(self, watch: _Watch) -> None:
+    def _part(self, watch: Followed) -> None:
         if watch.task is not None:
             watch.task.cancel()
-        watch.answer(watch.begun + 1, good=False)
         farewell = asyncio.create_task(_part_from(watch))
         self._farewells.add(farewell)
         farewell.add_done_callback(self._farewells.discard)
 
-    async def _keep_fresh(self, watch: _Watch) -> None:
+    async def _keep_fresh(self, watch: Followed) -> None:
         while True:
+            await self._turns.next()
             begun_s = self._clock.now_s()
             watch.begun += 1
             at_least_ms = await self._list(watch)
             watch.answer(watch.begun, good=watch.belief.failures == 0)
             wait_s = belief.wait_s(watch.belief, self._rhythm, self._chance, at_least_ms)
-            await self._clock.wait(watch.nudged, wait_s)
+            await self._wait(watch, wait_s)
             rest_s = begun_s + self._rhythm.least_s - self._clock.now_s()
             if rest_s > 0:
                 await self._clock.wait(asyncio.Event(), rest_s)
             watch.nudged.clear()
 
-    async def _list(self, watch: _Watch) -> int | None:
+    async def _wait(self, watch: Followed, wait_s: float) -> None:
+        """Wait for the next listing, and let go of an offer whose time runs out before."""
+        left_s = belief.keeps_s(watch.belief, self._clock.now_s(), self._rhythm)
+        if left_s is not None and left_s < wait_s:
+            await self._clock.wait(watch.nudged, left_s)
+            if watch.nudged.is_set():
+                return
+            now_s = self._clock.now_s()
+            self._believe(watch, belief.outlived(watch.belief, now_s, self._rhythm))
+            wait_s -= left_s
+        await self._clock.wait(watch.nudged, wait_s)
+
+    async def _list(self, watch: Followed) -> int | None:
         """List once and believe what comes of it; return the wait that the upstream asked for."""
         at_least_ms = None
         try:
@@ -222,17 +236,19 @@ class Discovery:
         async with self._desk.reading:
             return await asyncio.to_thread(offer.read, listing)
 
-    def _failed(self, watch: _Watch, trouble: Skip) -> None:
+    def _failed(self, watch: Followed, trouble: Skip) -> None:
         self._count(watch, [trouble])
         now_s = self._clock.now_s()
         self._believe(watch, belief.failed(watch.belief, trouble, now_s, self._rhythm))
 
-    def _count(self, watch: _Watch, troubles: Iterable[Skip]) -> None:
-        if self._meter is not None:
-            for trouble in troubles:
+    def _count(self, watch: Followed, troubles: Iterable[Skip]) -> None:
+        for trouble in troubles:
+            if self._meter is not None:
                 self._meter.failed(watch.target.id, trouble.reason)
+            if self._recent is not None:
+                self._recent.add(watch.target.id, "listing", trouble.reason, trouble.message)
 
-    def _believe(self, watch: _Watch, new: Belief) -> None:
+    def _believe(self, watch: Followed, new: Belief) -> None:
         old, watch.belief = watch.belief, new
         watch.had_a_chance = True
         if new.finding is not old.finding:
@@ -241,8 +257,8 @@ class Discovery:
             self._changed()
 
 
-async def _part_from(watch: _Watch) -> None:
-    await watch.link.close()
+async def _part_from(watch: Followed) -> None:
+    await watch.close()
     if watch.task is not None:
         await asyncio.wait([watch.task])
 

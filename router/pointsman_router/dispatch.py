@@ -7,9 +7,11 @@ from pointsman_contract import rawjson
 from pointsman_contract.meta import Exposed
 from pointsman_router import (
     changes,
+    chosen,
     dispatch_beside,
     endpoints,
     listing,
+    metatools,
     outgoing,
     paramheaders,
     refusals,
@@ -18,8 +20,10 @@ from pointsman_router.catalogue import Catalogue
 from pointsman_router.dispatch_beside import PromptsListed, UrisListed
 from pointsman_router.endpoints import View
 from pointsman_router.eras import Revision, legacy
+from pointsman_router.failures import Failure
 from pointsman_router.jsonrpc import Notification, Request
 from pointsman_router.listing import Form, Good, Line
+from pointsman_router.metatools import Called, Found, Offered, Search, Wrong
 from pointsman_router.outgoing import Forward
 from pointsman_router.paramheaders import Sent
 from pointsman_router.refusals import Refusal
@@ -89,7 +93,8 @@ class Echoed:
     """The text that was sent, as JSON; None where none was."""
 
 
-Answer = Empty | Welcome | Discovered | Listed | PromptsListed | UrisListed | EchoListed | Echoed
+Lists = Listed | PromptsListed | UrisListed | EchoListed | Offered
+Answer = Empty | Welcome | Discovered | Lists | Echoed | Found | Wrong
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +105,7 @@ class Listen:
     """Of which lists changes are wanted."""
 
 
-Decision = Answer | Forward | Listen | Refusal
+Decision = Answer | Forward | Listen | Search | Refusal | Failure
 
 
 def no_headers(_: str) -> Sequence[str]:
@@ -181,11 +186,14 @@ def list_tools(
         return cursor
     if catalogue.echo and view.is_whole:
         return EchoListed(catalogue.revision) if cursor is None else refusals.unknown_cursor()
+    good = Good(catalogue.ttl_ms, catalogue.private)
+    if view.discover:
+        revision = endpoints.revision(catalogue, view)
+        return Offered(revision, good) if cursor is None else refusals.unknown_cursor()
     try:
         page = listing.page(endpoints.shown(catalogue, view), view.form, cursor, page_size)
     except listing.UnknownCursor:
         return refusals.unknown_cursor()
-    good = Good(catalogue.ttl_ms, catalogue.private)
     revision = endpoints.revision(catalogue, view)
     return Listed(page.lines, view.form, revision, page.next_cursor, good)
 
@@ -193,7 +201,8 @@ def list_tools(
 def call_tool(catalogue: Catalogue, view: View, request: Request, sent: Sent | None) -> Decision:
     """Decide where a `tools/call` goes: by exact look-up of its name, or nowhere.
 
-    `sent` are the headers of a modern agent, which has to repeat some arguments there.
+    `sent` are the headers of a modern agent, which has to repeat some arguments there. It cannot
+    repeat those of a tool that is called through another one, so that there none are looked for.
     """
     name = dispatch_beside.named(request.params, "name", _CALL_PARAMS)
     if isinstance(name, Refusal):
@@ -203,12 +212,23 @@ def call_tool(catalogue: Catalogue, view: View, request: Request, sent: Sent | N
         return refusals.invalid_params("params.arguments must be an object.")
     if catalogue.echo and view.is_whole and name == ECHO:
         return _echo(arguments)
+    is_modern, is_found = sent is not None, False
+    if view.discover and not (catalogue.echo and view.is_whole):
+        match metatools.read(name, arguments):
+            case Called(name, arguments):
+                sent, is_found = None, True
+            case None:
+                pass
+            case answer:
+                return answer
     route = endpoints.routes(catalogue, view).get(name)
+    if problem := chosen.problem(catalogue, view, name, route, request.meta):
+        return problem
     if route is None:
         return refusals.unknown_tool(name, endpoints.became(catalogue, view, name))
     if sent and (wrong := paramheaders.mismatch(route.annotations, arguments, sent)):
         return refusals.header_mismatch(wrong.header, wrong.why)
-    return outgoing.forward(route, request, arguments, is_modern=sent is not None)
+    return outgoing.forward(route, request, arguments, is_modern=is_modern, by_arguments=is_found)
 
 
 def _list_beside(

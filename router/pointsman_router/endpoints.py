@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from pointsman_router import catalogue as catalogues
 from pointsman_router import views
 from pointsman_router.catalogue import Catalogue
-from pointsman_router.exposure import Route
+from pointsman_router.exposure import Route, Unapproved
+from pointsman_router.lineage import Lineage
 from pointsman_router.listing import Form, Line
 from pointsman_router.views import Table
 
@@ -82,6 +83,23 @@ def revision(catalogue: Catalogue, view: View) -> str:
     """Return the revision of what an endpoint lists; a view has one of its own."""
     table = _table(catalogue, view)
     return table.revision if table else catalogue.revision
+
+
+def lineage(catalogue: Catalogue, view: View) -> Lineage:
+    """Return what agents may have chosen from before at an endpoint."""
+    table = _table(catalogue, view)
+    return table.lineage if table else catalogue.lineage
+
+
+def unapproved(catalogue: Catalogue, view: View, name: str) -> Unapproved | None:
+    """Return the tool that a name would lead to if a person approved of it."""
+    if view.is_whole:
+        return catalogue.unapproved.get(name)
+    if view.view is not None:
+        table = _table(catalogue, view)
+        return table.unapproved.get(name) if table else None
+    exposure = catalogue.exposures.get(view.server or NOBODY)
+    return exposure.unapproved.get(name) if exposure else None
 
 
 def became(catalogue: Catalogue, view: View, name: str) -> str | None:

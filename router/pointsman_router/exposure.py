@@ -1,9 +1,9 @@
 """What one server shows of its upstream's offer, what it leaves out, and why."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from pointsman_contract import names
+from pointsman_contract import digest, names
 from pointsman_contract.meta import Exposed, Meta
 from pointsman_contract.report import (
     ExposedTool,
@@ -12,7 +12,7 @@ from pointsman_contract.report import (
     SkippedTool,
     State,
 )
-from pointsman_router import beside, registry, toolcheck
+from pointsman_router import beside, flags, registry, ruling, toolcheck
 from pointsman_router.beside import Shown
 from pointsman_router.entrycheck import Kind
 from pointsman_router.leftout import LeftOut
@@ -20,6 +20,7 @@ from pointsman_router.listing import Form, Line
 from pointsman_router.offer import Finding, Offer, Tool
 from pointsman_router.paramheaders import Annotation
 from pointsman_router.registry import Server, Skip
+from pointsman_router.ruling import Ruling
 
 _PENDING = Skip(ServerReason.PENDING, "the upstream has not been listed yet")
 
@@ -36,6 +37,8 @@ class Route:
     """The arguments that headers repeat."""
     is_plain: bool = True
     """Whether its structured results are objects, as legacy agents demand."""
+    reads: str = field(default="", compare=False)
+    """The digest of what agents read about the tool: it leads nowhere else for that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +48,18 @@ class Candidate:
     tool: Tool
     names: names.Names
     exposed: ExposedTool
+    digest_lines: tuple[digest.Line, ...]
+    """How the revision sees it: one whose owner words it has a further line."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unapproved:
+    """One tool that is left out until a person approves its definition."""
+
+    server: str
+    names: names.Names
+    is_changed: bool
+    """Whether another definition of it was approved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +78,12 @@ class Exposure:
     """The lists' lines of its tools, by the tools' own names."""
     bare: Mapping[str, Route] = field(default_factory=dict)
     """Where its tools' own names lead, on the endpoint of this server alone."""
+    flagged: tuple[SkippedTool, ...] = ()
+    """What somebody should know of tools that are served."""
+    noted: tuple[SkippedTool, ...] = ()
+    """What of that does not depend on other servers."""
+    unapproved: Mapping[str, Unapproved] = field(default_factory=dict)
+    """By the tools' own names."""
     withheld: frozenset[str] = frozenset()
     """Every name of the tools that a suspended server names, whether it was ever listed or not."""
     beside: Shown | None = None
@@ -72,6 +93,16 @@ class Exposure:
     def tools(self) -> tuple[ExposedTool, ...]:
         """The tools that agents see: those that at least one form of the common list shows."""
         return tuple(candidate.exposed for candidate in self._seen)
+
+    @property
+    def listed(self) -> Mapping[str, str]:
+        """The names of its tools by the dotted names that lists show where only one claims them."""
+        return _listed(self.candidates)
+
+    @property
+    def digest_lines(self) -> Iterator[digest.Line]:
+        """How the revision sees the tools that agents see."""
+        return (line for candidate in self._seen for line in candidate.digest_lines)
 
     @property
     def schema_bytes(self) -> int:
@@ -141,39 +172,41 @@ def _offered(
     server: Server, meta: Meta, finding: Finding, offer: Offer, max_length: int
 ) -> Exposure:
     is_exposed = meta.exposes(Exposed.TOOLS)
-    allowed = [tool for tool in offer.tools if is_exposed and _allows(meta, tool.name)]
-    left_out = [tool for tool in offer.skipped if is_exposed and _allows(meta, tool.name)]
-    unmatched: tuple[str, ...] = ()
-    if is_exposed and not meta.allows_every_tool:
-        known = {tool.name for tool in allowed} | {tool.name for tool in left_out}
-        unmatched = tuple(sorted(set(meta.allowed_tools) - known))
-    shown = beside.shown(server.id, meta, offer, allowed, max_length)
+    found = ruling.ruled(meta, offer) if is_exposed else Ruling()
+    shown = beside.shown(server.id, meta, offer, found.served, max_length)
     state, skip = State.SERVING, _refused(offer)
     if finding.trouble:
         state, skip = State.STALE, finding.trouble
-    elif not allowed and (is_exposed or shown is None or shown.is_empty):
-        state, skip = State.SKIPPED, _nothing_shown(meta, offer, left_out)
+    elif not found.served and (is_exposed or shown is None or shown.is_empty):
+        state, skip = State.SKIPPED, _nothing_shown(meta, offer, found.left_out)
+    timeout_s = float(meta.timeout_seconds)
+    candidates = tuple(
+        _candidate(server.id, tool, meta.prefix, max_length) for tool in found.served
+    )
     return Exposure(
         server,
         finding,
         state,
         *_said(skip, server.fault),
-        candidates=tuple(_candidate(tool, meta.prefix, max_length) for tool in allowed),
-        skipped=(*(tool.told for tool in left_out), *(shown.skipped if shown else ())),
-        unmatched=unmatched,
-        bare={tool.name: _route(server, tool, float(meta.timeout_seconds)) for tool in allowed},
+        candidates=candidates,
+        skipped=(*(tool.told for tool in found.left_out), *(shown.skipped if shown else ())),
+        unmatched=found.unmatched,
+        bare={tool.name: _route(server, tool, timeout_s) for tool in found.served},
+        noted=(*(tool.told for tool in found.flagged), *flags.alone(_listed(candidates))),
+        unapproved={
+            tool: Unapproved(
+                server.id, names.of(meta.prefix, tool, max_length=max_length), is_changed
+            )
+            for tool, is_changed in found.unapproved.items()
+        },
         beside=shown,
     )
-
-
-def _allows(meta: Meta, tool: str) -> bool:
-    return meta.allows_every_tool or tool in meta.allowed_tools
 
 
 def _route(server: Server, tool: Tool, timeout_s: float) -> Route:
     schema = dict(tool.members).get("outputSchema")
     is_plain = schema is None or toolcheck.has_object_root(schema)
-    return Route(server.id, tool.name, timeout_s, tool.annotations, is_plain)
+    return Route(server.id, tool.name, timeout_s, tool.annotations, is_plain, tool.reads)
 
 
 def _refused(offer: Offer) -> Skip | None:
@@ -233,8 +266,13 @@ def _withheld(meta: Meta, max_length: int) -> frozenset[str]:
     return frozenset(name for each in called for name in (each.dotted, each.listed, each.safe))
 
 
-def _candidate(tool: Tool, prefix: str, max_length: int) -> Candidate:
+def _listed(candidates: Iterable[Candidate]) -> Mapping[str, str]:
+    return {candidate.names.listed: candidate.tool.name for candidate in candidates}
+
+
+def _candidate(server: str, tool: Tool, prefix: str, max_length: int) -> Candidate:
     called = names.of(prefix, tool.name, max_length=max_length)
+    digests = (tool.digest,) if tool.worded is None else (tool.digest, tool.worded)
     return Candidate(
         tool,
         called,
@@ -244,4 +282,5 @@ def _candidate(tool: Tool, prefix: str, max_length: int) -> Candidate:
             safe_name=called.safe,
             digest=tool.digest,
         ),
+        tuple(digest.Line(called.listed, server, tool.name, each) for each in digests),
     )

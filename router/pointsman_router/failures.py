@@ -1,4 +1,4 @@
-"""How an upstream's trouble is told: as a result that a model can read and act on."""
+"""How it is told that a call has no result of its own: in one that a model can act on."""
 
 import json
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ class Executed(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A call that an upstream's trouble kept from its result: told as a result a model can read."""
+    """Why a call has no result of its upstream's: told as a result that a model can read."""
 
     code: Code
     reason: str
@@ -30,8 +30,11 @@ class Failure:
     executed: Executed
     retryable: bool = False
     retry_after_ms: int | None = None
+    advice: str = ""
+    """What to do, where that does not follow from the rest."""
 
 
+_LIST_AGAIN = "List the tools again, and choose from that list."
 _CODES = {
     ServerReason.TIMEOUT: Code.DEADLINE,
     ServerReason.PROTOCOL_VIOLATION: Code.VIOLATION,
@@ -90,6 +93,42 @@ def violation(server: str, message: str) -> Failure:
     )
 
 
+def unapproved(server: str, *, is_changed: bool) -> Failure:
+    """A tool whose definition nobody approved; `is_changed`: another one was."""
+    what = "has changed and is not approved" if is_changed else "is not approved"
+    advice = "Trying again will not help until a person has approved it."
+    return _definition_changed(server, f"its definition {what}", advice)
+
+
+def changed(server: str) -> Failure:
+    """A name that leads to something else than in the list that the call names."""
+    message = "it is not what the list showed that this call was chosen from"
+    return _definition_changed(server, message, _LIST_AGAIN)
+
+
+def dropped(server: str) -> Failure:
+    """A name that leads nowhere any more, of a call that names the list that had it."""
+    message = "it is gone from the list that this call was chosen from"
+    return _definition_changed(server, message, _LIST_AGAIN)
+
+
+def of_unknown_list(server: str) -> Failure:
+    """A call that names a list which this replica does not know, or no more."""
+    message = "this router does not know the list that this call was chosen from"
+    return _definition_changed(server, message, _LIST_AGAIN)
+
+
+def _definition_changed(server: str, message: str, advice: str) -> Failure:
+    return Failure(
+        Code.DEFINITION_CHANGED,
+        ToolReason.DEFINITION_CHANGED,
+        server,
+        message,
+        Executed.NO,
+        advice=advice,
+    )
+
+
 def text(failure: Failure) -> str:
     """Return what a model is told: what failed, whether it may have happened, what to do."""
     effect = (
@@ -97,7 +136,7 @@ def text(failure: Failure) -> str:
         if failure.executed is Executed.NO
         else "It is not known whether the tool was executed."
     )
-    advice = (
+    advice = failure.advice or (
         "Trying again later may help."
         if failure.retryable
         else "Do not repeat the call without checking its effect."

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from msgspec import structs
 
-from pointsman_router import metakeys
+from pointsman_router import listing, metakeys
 from pointsman_router.eras import Revision
 from pointsman_router.exposure import Route
 from pointsman_router.jsonrpc import Request
@@ -19,6 +19,7 @@ _STEADY = frozenset(
         metakeys.CLIENT_INFO,
         metakeys.CLIENT_CAPABILITIES,
         metakeys.LOG_LEVEL,
+        listing.CATALOGUE_KEY,
     ]
 )
 
@@ -42,6 +43,8 @@ def foreseen(request: Request, forward: Forward, revision: Revision) -> Foreseen
     """Return what the next call like `request` comes to, if that is certain."""
     route = forward.route
     if not isinstance(route, Route) or route.annotations or forward.is_resumed:
+        return None
+    if forward.by_arguments:
         return None
     if not is_steady(request):
         return None

@@ -13,6 +13,7 @@ from pointsman_router.failures import Failure
 from pointsman_router.jsonrpc import RpcError
 from pointsman_router.outgoing import Forward
 from pointsman_router.outlet import Outlet
+from pointsman_router.recent import Recent
 from pointsman_router.refusals import Code
 from pointsman_router.respond import Asker, Response
 from pointsman_router.upstream import Begun, Call, Listener, Notice, Result, Trouble
@@ -54,10 +55,12 @@ class Forwarding:
         link: Callable[[str], Link | None],
         nudge: Callable[[str], None],
         meter: Meter,
+        recent: Recent | None = None,
     ) -> None:
         self._link = link
         self._nudge = nudge
         self._meter = meter
+        self._recent = recent
 
     async def carry(
         self,
@@ -145,6 +148,8 @@ class Forwarding:
 
     def _failed(self, failure: Failure, forward: Forward, asker: Asker) -> Response:
         self._meter.failed(failure.server, failure.reason)
+        if self._recent is not None:
+            self._recent.add(failure.server, "call", failure.reason, failure.message)
         if not forward.calls_tool:
             return errors.failed(failure, asker)
         return respond.failed(failure, asker)

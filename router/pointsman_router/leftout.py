@@ -12,8 +12,15 @@ class LeftOut:
     name: str
     reason: ToolReason
     message: str
+    digest: str | None = None
+    """Of the definition that waits to be approved, where that is the reason."""
 
     @property
     def told(self) -> SkippedTool:
         """Return it as a report may hold it."""
-        return SkippedTool(name=printable(self.name), reason=self.reason, message=self.message)
+        return SkippedTool(
+            name=printable(self.name),
+            reason=self.reason,
+            message=self.message,
+            digest=self.digest,
+        )

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 
 from pointsman_contract import digest, names, rawjson
 from pointsman_contract.report import ServerInfo, ToolReason
-from pointsman_router import entries, paramheaders, toolcheck
+from pointsman_router import entries, hiding, paramheaders, toolcheck
 from pointsman_router.entries import Entries
 from pointsman_router.entrycheck import Kind
+from pointsman_router.hiding import Hidden
 from pointsman_router.leftout import LeftOut
 from pointsman_router.paramheaders import Annotation
 from pointsman_router.registry import Skip
@@ -53,6 +54,15 @@ class Tool:
     size_bytes: int
     annotations: tuple[Annotation, ...] = ()
     """The arguments that headers repeat."""
+    hidden: tuple[Hidden, ...] = ()
+    """Where its texts hide something."""
+    worded: str | None = None
+    """The digest of what agents read, where its owner words it otherwise."""
+
+    @property
+    def reads(self) -> str:
+        """The digest of its definition as agents read it."""
+        return self.worded or self.digest
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +186,14 @@ def _judged(name: str, members: Mapping[str, bytes], raw: bytes) -> Tool | LeftO
             ToolReason.INVALID_HEADER_ANNOTATION,
             f"inputSchema holds an {paramheaders.KEYWORD} that {wrong}",
         )
-    return Tool(name, tuple(kept.items()), digest.definition(raw), len(raw), repeated)
+    return Tool(
+        name,
+        tuple(kept.items()),
+        digest.definition(raw),
+        len(raw),
+        annotations=repeated,
+        hidden=hiding.found(kept),
+    )
 
 
 def _duplicate(name: str) -> LeftOut:

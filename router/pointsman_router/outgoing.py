@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import msgspec
+from msgspec import structs
 
 from pointsman_contract import rawjson
 from pointsman_router import exposure, metakeys, paramheaders, prompts, refusals, resources
@@ -35,6 +36,8 @@ class Forward(msgspec.Struct, frozen=True):
     """The agent's own name for the call's progress: a string or a number, as JSON."""
     is_resumed: bool = False
     """Whether it brings the input that the call asked for."""
+    by_arguments: bool = False
+    """Whether the agent's arguments say where it goes: its next call may go elsewhere."""
 
     @property
     def calls_tool(self) -> bool:
@@ -48,12 +51,20 @@ class Forward(msgspec.Struct, frozen=True):
 
 
 def forward(
-    route: exposure.Route, request: Request, arguments: bytes, *, is_modern: bool
+    route: exposure.Route,
+    request: Request,
+    arguments: bytes,
+    *,
+    is_modern: bool,
+    by_arguments: bool = False,
 ) -> Forward | Refusal:
     """Return the `tools/call` that `route` gets; `arguments` go byte for byte."""
     params = {"name": rawjson.quote(route.tool), "arguments": arguments}
     headers = paramheaders.headers(route.annotations, arguments) if route.annotations else ()
-    return _resumable(route, request, params, is_modern=is_modern, headers=headers)
+    going = _resumable(route, request, params, is_modern=is_modern, headers=headers)
+    if by_arguments and isinstance(going, Forward):
+        return structs.replace(going, by_arguments=True)
+    return going
 
 
 def prompt(route: prompts.Route, request: Request, *, is_modern: bool) -> Forward | Refusal:

@@ -14,9 +14,11 @@ from pointsman_router.catalogue import Catalogue
 from pointsman_router.dispatch import Listen
 from pointsman_router.endpoints import View
 from pointsman_router.eras import Revision, legacy, modern
+from pointsman_router.failures import Failure
 from pointsman_router.foreseen import Foreseen, foreseen
 from pointsman_router.forwarding import Forwarding, NotTaken
 from pointsman_router.jsonrpc import Batch, Message, Notification, Request
+from pointsman_router.metatools import Found, Search
 from pointsman_router.outgoing import Forward
 from pointsman_router.outlet import Outlet
 from pointsman_router.paramheaders import Sent
@@ -50,7 +52,8 @@ class Visit(msgspec.Struct, frozen=True):
 class Relay:
     """Answers messages out of a snapshot and the links behind it.
 
-    `renewed` lists a server again, and returns the snapshot that holds its list.
+    `renewed` lists a server again, and returns the snapshot that holds its list. `search` looks
+    for tools among those that an endpoint lists.
     """
 
     def __init__(
@@ -61,12 +64,14 @@ class Relay:
         forwarding: Forwarding,
         renewed: Callable[[str], Awaitable[Catalogue]],
         subscriptions: Subscriptions,
+        search: Callable[[Catalogue, View, Search], Awaitable[Found]],
     ) -> None:
         self.identity = identity
         self._page_size = page_size
         self._forwarding = forwarding
         self._renewed = renewed
         self._subscriptions = subscriptions
+        self._search = search
 
     async def batch(self, batch: Batch, visit: Visit) -> Response:
         """Answer an array: each request in it on its own, all in one array."""
@@ -145,6 +150,8 @@ class Relay:
             match self._decide(request, revision, visit):
                 case Refusal() as refusal:
                     return _refused(refusal, request)
+                case Failure() as failure:
+                    return respond.failed(failure, asker)
                 case Forward() as forward:
                     came = await self._carry(forward, asker, visit, in_batch)
                     if isinstance(came, NotTaken):
@@ -152,6 +159,13 @@ class Relay:
                     return came
                 case Listen() as listen:
                     return await self._subscriptions.serve(listen, visit.view, asker, visit.outlet)
+                case Search() as search:
+                    found = await self._meanwhile(
+                        self._search(visit.catalogue, visit.view, search), asker, visit, in_batch
+                    )
+                    if found is None:
+                        return respond.refused(refusals.draining(), asker.id)
+                    return respond.answered(found, asker)
                 case answer:
                     return respond.answered(answer, asker)
         except Exception:  # whatever it is, it costs this one request
@@ -187,22 +201,15 @@ class Relay:
         in_batch: bool,
     ) -> Response:
         """Decide a call anew that its upstream did not take: what it was built from is old."""
-        if in_batch:
-            newest = await self._renewed(forward.route.server)
-        else:
-            found = await _waited(
-                self._renewed(forward.route.server),
-                visit.outlet,
-                streams=_streams(asker, visit),
-                leaving_cancels=asker.revision is Revision.MODERN,
-            )
-            if found is None:
-                return respond.refused(refusals.draining(), asker.id)
-            newest = found
+        newest = await self._meanwhile(self._renewed(forward.route.server), asker, visit, in_batch)
+        if newest is None:
+            return respond.refused(refusals.draining(), asker.id)
         renewed = structs.replace(visit, catalogue=newest, begun=None)
         match self._decide(request, asker.revision, renewed):
             case Refusal() as refusal:
                 return _refused(refusal, request)
+            case Failure() as failure:
+                return respond.failed(failure, asker)
             case Forward() as second:
                 came = await self._carry(second, asker, renewed, in_batch)
                 if isinstance(came, NotTaken):
@@ -210,6 +217,19 @@ class Relay:
                 return came
             case _:
                 return self._forwarding.failed_again(forward, refused, asker)
+
+    async def _meanwhile(
+        self, awaited: Awaitable[T], asker: Asker, visit: Visit, in_batch: bool
+    ) -> T | None:
+        """Return what was awaited for one request; None where the router ends before it comes."""
+        if in_batch:
+            return await awaited
+        return await _waited(
+            awaited,
+            visit.outlet,
+            streams=_streams(asker, visit),
+            leaving_cancels=asker.revision is Revision.MODERN,
+        )
 
 
 async def _waited(

@@ -60,6 +60,7 @@ def _entry(exposure: Exposure, before: ServerReport | None, now: str) -> ServerR
         tool_count=len(exposure.tools),
         tools=exposure.tools,
         skipped_tools=exposure.skipped,
+        flagged_tools=exposure.flagged,
         unmatched_allowed_tools=exposure.unmatched,
         schema_bytes=exposure.schema_bytes,
         since=before.since if before else now,

@@ -8,7 +8,7 @@ from enum import StrEnum
 import msgspec
 
 from pointsman_contract import rawjson
-from pointsman_router import changes, failures, jsonrpc, listing, metakeys, translation
+from pointsman_router import changes, failures, jsonrpc, listing, metakeys, metatools, translation
 from pointsman_router.dispatch import (
     ECHO,
     Answer,
@@ -24,6 +24,7 @@ from pointsman_router.eras import Revision
 from pointsman_router.failures import Failure
 from pointsman_router.jsonrpc import RpcError
 from pointsman_router.listing import EVER_GOOD, Good
+from pointsman_router.metatools import Found, Offered, Wrong
 from pointsman_router.refusals import Code, Refusal
 
 JSON_TYPE = "application/json"
@@ -62,7 +63,7 @@ class Outcome(StrEnum):
     OK = "ok"
     """Answered, an upstream's own result or error included."""
     REFUSED = "refused"
-    """A `tools/call` answered with a refusal result: the upstream's trouble."""
+    """A `tools/call` answered with a refusal result: the upstream's trouble, or a changed tool."""
     ERROR = "error"
     """Answered with a JSON-RPC error of ours: the caller's mistake."""
     REJECTED = "rejected"
@@ -167,7 +168,7 @@ def unsubscribed(asker: Asker) -> Response:
 
 
 def failed(failure: Failure, asker: Asker) -> Response:
-    """Tell of an upstream's trouble in a result."""
+    """Tell in a result why a call has none of its upstream's."""
     return _is_error(
         failures.text(failure),
         {failures.REFUSAL_KEY: failures.meta(failure)},
@@ -242,6 +243,11 @@ def _members(answer: Answer, asker: Asker) -> dict[str, bytes]:
             return _list("prompts", page.joined(asker.revision), catalogue, cursor, asker, good)
         case UrisListed(member, _, catalogue, cursor, good) as page:
             return _list(member, page.joined(asker.revision), catalogue, cursor, asker, good)
+        case Offered(catalogue, good):
+            raw = metatools.definitions(asker.revision)
+            return _list("tools", raw, catalogue, None, asker, good)
+        case Found() | Wrong():
+            return answer.members(asker.revision)
         case EchoListed(catalogue):
             return _list("tools", b"[" + _ECHO_TOOL + b"]", catalogue, None, asker)
         case Echoed(None):

@@ -14,6 +14,8 @@ PREFIX = "POINTSMAN_ROUTER_"
 _PORT = environment.whole(0, 65535)
 # It travels in a header of every answer.
 _LINE_MAX_LENGTH = 128
+# A server that was not there for a month is gone.
+_STALE_MAX_S = 30 * 86400
 
 
 def _form(text: str) -> Form:
@@ -88,6 +90,12 @@ class Settings:
         "60",
         "how often an upstream that cannot notify is listed again",
     )
+    stale_s: float = setting(
+        f"{PREFIX}STALE_SECONDS",
+        environment.seconds(0, _STALE_MAX_S),
+        "86400",
+        "how long an upstream that cannot be listed is still shown: over a night, not over a week",
+    )
     page_size: int = setting(
         f"{PREFIX}PAGE_SIZE",
         environment.whole(1, 10_000),
@@ -127,7 +135,7 @@ class Settings:
     notify_s: float = setting(
         f"{PREFIX}NOTIFY_SECONDS",
         environment.seconds(0, 300),
-        "1",
+        "0.4",
         "least time between two notices of changes to one agent, which lists again for each",
     )
     linger_s: float = setting(

@@ -19,7 +19,7 @@ class _Audience:
     """The open streams of one endpoint, and what its lists showed when they last heard of it."""
 
     def __init__(self) -> None:
-        self.shown: dict[Exposed, Sequence[object]] = {}
+        self.shown: dict[Exposed, object] = {}
         """Of each list that one of the streams was ever to be told of."""
         self.changes: Counter[Exposed] = Counter()
         self.streams: dict[asyncio.Event, tuple[Exposed, ...]] = {}
@@ -43,7 +43,8 @@ class Subscriptions:
 
     `pause_s` after a message the next one follows at the earliest: whoever hears of a change
     lists again, and a burst of them is worth one list. Changes of several lists that are known by
-    then are told together.
+    then are told together. Where tools are found rather than listed, it is the tools that can be
+    found whose change is told: the list of two stays, what a search answers does not.
     """
 
     def __init__(
@@ -116,7 +117,7 @@ class Subscriptions:
             pass
 
 
-def _shown(catalogue: Catalogue, view: View, of: Exposed) -> Sequence[object]:
+def _shown(catalogue: Catalogue, view: View, of: Exposed) -> object:
     """Return what makes a list another one, in its order, as a modern agent sees it."""
     view = endpoints.resolved(catalogue, view)
     match of:
@@ -138,5 +139,31 @@ def _shown(catalogue: Catalogue, view: View, of: Exposed) -> Sequence[object]:
             )
 
 
-def _rendered(lines: Iterable[Line], form: Form) -> Sequence[object]:
-    return tuple((line.names[form], line.rest[Revision.MODERN]) for line in lines)
+def _rendered(lines: Sequence[Line], form: Form) -> "_Rendered":
+    return _Rendered(lines, form)
+
+
+class _Rendered:
+    """Lines as one form of list shows them to a modern agent; equal where that is the same.
+
+    Most lines of a snapshot are those of the one before: only the others are worth a look, for
+    this is done in the event loop, and a list may hold twenty thousand.
+    """
+
+    __slots__ = ("_form", "_lines")
+    __hash__ = None  # type: ignore[assignment] # it is compared, never looked up
+
+    def __init__(self, lines: Sequence[Line], form: Form) -> None:
+        self._lines = lines
+        self._form = form
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _Rendered) or len(self._lines) != len(other._lines):
+            return False
+        return self._form == other._form and all(
+            mine is theirs or self._seen(mine) == self._seen(theirs)
+            for mine, theirs in zip(self._lines, other._lines, strict=True)
+        )
+
+    def _seen(self, line: Line) -> tuple[str, bytes]:
+        return line.names[self._form], line.rest[Revision.MODERN]

@@ -6,10 +6,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pointsman_contract import digest, labels, names, view
-from pointsman_contract.view import Discovery, NameForm
-from pointsman_router import departed
+from pointsman_contract.view import Discovery, NameForm, ViewMeta
+from pointsman_router import departed, lineage, metatools
 from pointsman_router.departed import Memory
-from pointsman_router.exposure import Candidate, Exposure, Route
+from pointsman_router.exposure import Candidate, Exposure, Route, Unapproved
+from pointsman_router.lineage import Lineage
 from pointsman_router.listing import Form, Line
 from pointsman_router.registry import NamedView
 
@@ -37,6 +38,10 @@ class Table:
     unmatched_servers: tuple[str, ...] = ()
     unmatched_tools: tuple[str, ...] = ()
     departed: Memory = field(default_factory=dict)
+    unapproved: Mapping[str, Unapproved] = field(default_factory=dict)
+    """Every name of the tools that it would show if they were approved."""
+    lineage: Lineage = field(default_factory=Lineage, compare=False)
+    """What its agents may have chosen from before."""
 
     @property
     def searches(self) -> bool:
@@ -56,7 +61,7 @@ class _Tool:
     @property
     def called(self) -> tuple[str, str, str]:
         """Its names in the whole catalogue."""
-        return _called(self.candidate)
+        return _names(self.candidate.names)
 
 
 def build(
@@ -79,7 +84,7 @@ def build(
         # Whether others claim one of its names too shows in the exposure of a tool's server.
         is_kept = old is not None and old.named == named and _same(old.of, of)
         made = old if old is not None and is_kept else _made(named, of, routes, max_length)
-        tables[id_] = _remembering(made, old, suspended, now_s)
+        tables[id_] = _following(_remembering(made, old, suspended, now_s), old, now_s)
     return tables
 
 
@@ -110,37 +115,58 @@ def _made(
     meta = named.meta
     if meta is None or named.skip:
         return Table(named, of, dict.fromkeys(_FORMS, ()), {}, digest.revision(()))
-    tools = [tool for exposure in of for tool in _matching(exposure, meta.tools)]
+    patterns = _Patterns(meta.tools)
+    tools = [tool for exposure in of for tool in _matching(exposure, patterns)]
+    waiting = [
+        (tool, each)
+        for exposure in of
+        for tool, each in exposure.unapproved.items()
+        if patterns.match(_names(each.names))
+    ]
     led = {name: routes[name] for tool in tools for name in tool.called if name in routes}
     if meta.names is NameForm.BARE:
-        bare = _bare(tools, max_length)
+        bare = _bare(tools, _taken(meta), max_length)
         tools = [_renamed(tool, bare[tool]) if tool in bare else tool for tool in tools]
-        led |= {name: tool.route for tool, name in bare.items()}
+        led |= {name: tool.route for tool, own in bare.items() for name in own.values()}
     there = {exposure.server.meta.name for exposure in of if exposure.server.meta}
     return Table(
         named,
         of,
         lines={form: _sorted(tools, form) for form in _FORMS},
         routes=led,
-        revision=digest.revision(map(_revised, tools)),
+        revision=digest.revision(line for tool in tools for line in _revised(tool)),
         document=view.digest(meta),
         tool_count=len(tools),
         schema_bytes=sum(tool.candidate.tool.size_bytes for tool in tools),
         unmatched_servers=tuple(sorted(set(meta.servers) - there)),
         unmatched_tools=tuple(_unmatched(meta.tools, tools)),
+        unapproved={
+            name: each
+            for tool, each in waiting
+            for name in (*_names(each.names), *_own_where(meta, tool, max_length).values())
+            if name not in led
+        },
     )
 
 
-def _matching(exposure: Exposure, patterns: Sequence[str]) -> Iterator[_Tool]:
+class _Patterns:
+    """What `view.matches` does, at the pace that five hundred patterns and many tools need."""
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._whole = {each for each in patterns if not each.endswith(view.EVERYTHING)}
+        self._begins = tuple(each[:-1] for each in patterns if each.endswith(view.EVERYTHING))
+
+    def match(self, called: Iterable[str]) -> bool:
+        return any(name in self._whole or name.startswith(self._begins) for name in called)
+
+
+def _matching(exposure: Exposure, patterns: _Patterns) -> Iterator[_Tool]:
     """Return those of a server's tools that a list of the whole catalogue shows, and that match."""
-    # As `view.matches` does, at the pace that five hundred patterns and a server's tools need.
-    whole = {pattern for pattern in patterns if not pattern.endswith(view.EVERYTHING)}
-    begins = tuple(pattern[:-1] for pattern in patterns if pattern.endswith(view.EVERYTHING))
     for candidate in exposure.candidates:
         line = exposure.lines[candidate.tool.name]
         if not any(form in line.names for form in _FORMS):
             continue
-        if any(name in whole or name.startswith(begins) for name in _called(candidate)):
+        if patterns.match(_names(candidate.names)):
             yield _Tool(candidate, line, exposure.bare[candidate.tool.name])
 
 
@@ -153,25 +179,44 @@ def _unmatched(patterns: Iterable[str], tools: Iterable[_Tool]) -> Iterator[str]
             yield pattern
 
 
-def _bare(tools: Iterable[_Tool], max_length: int) -> Mapping[_Tool, str]:
-    """Return the tools' own names, where nothing else in the view goes by the same one.
+def _taken(meta: ViewMeta) -> Collection[str]:
+    """Return the names that are no tool's own where agents search for tools."""
+    return metatools.NAMES if meta.discovery is Discovery.SEARCH else ()
+
+
+def _bare(
+    tools: Iterable[_Tool], taken: Collection[str], max_length: int
+) -> Mapping[_Tool, Mapping[Form, str]]:
+    """Return the tools' own names, where nothing else in the view goes by one of them.
 
     A prefixed name goes before: it stays what it is, whatever another server calls its tools.
     """
     claims: defaultdict[str, set[_Tool]] = defaultdict(set)
-    own = {tool: names.bare(tool.route.tool, max_length=max_length) for tool in tools}
-    for tool, name in own.items():
-        for claimed in (name, *tool.called):
+    own = {tool: _own(tool.route.tool, max_length) for tool in tools}
+    for tool, called in own.items():
+        for claimed in (*called.values(), *tool.called):
             claims[claimed].add(tool)
-    return {tool: name for tool, name in own.items() if len(claims[name]) == 1}
+    return {
+        tool: called
+        for tool, called in own.items()
+        if all(len(claims[name]) == 1 and name not in taken for name in called.values())
+    }
 
 
-def _renamed(tool: _Tool, name: str) -> _Tool:
-    return replace(tool, line=replace(tool.line, names=dict.fromkeys(_FORMS, name)))
+def _own_where(meta: ViewMeta, tool: str, max_length: int) -> Mapping[Form, str]:
+    return _own(tool, max_length) if meta.names is NameForm.BARE else {}
 
 
-def _called(candidate: Candidate) -> tuple[str, str, str]:
-    called = candidate.names
+def _own(tool: str, max_length: int) -> Mapping[Form, str]:
+    safe = names.bare(tool, max_length=max_length)
+    return {Form.DOTTED: tool if len(tool) <= max_length else safe, Form.SAFE: safe}
+
+
+def _renamed(tool: _Tool, called: Mapping[Form, str]) -> _Tool:
+    return replace(tool, line=replace(tool.line, names=called))
+
+
+def _names(called: names.Names) -> tuple[str, str, str]:
     return called.dotted, called.listed, called.safe
 
 
@@ -180,9 +225,13 @@ def _sorted(tools: Iterable[_Tool], form: Form) -> tuple[Line, ...]:
     return tuple(sorted(lines, key=lambda line: line.names[form].encode()))
 
 
-def _revised(tool: _Tool) -> digest.Line:
+def _revised(tool: _Tool) -> Iterator[digest.Line]:
+    """Return how the revision sees a tool: as that of the whole catalogue does."""
     listed = tool.line.names.get(Form.DOTTED) or tool.candidate.names.listed
-    return digest.Line(listed, tool.route.server, tool.route.tool, tool.candidate.exposed.digest)
+    described = tool.candidate.tool
+    yield digest.Line(listed, tool.route.server, described.name, described.digest)
+    if described.worded is not None:
+        yield digest.Line(listed, tool.route.server, described.name, described.worded)
 
 
 def _remembering(made: Table, old: Table | None, suspended: Collection[str], now_s: float) -> Table:
@@ -198,3 +247,13 @@ def _remembering(made: Table, old: Table | None, suspended: Collection[str], now
         at_most=DEPARTED_MAX,
     )
     return made if memory == made.departed else replace(made, departed=memory)
+
+
+def _following(made: Table, old: Table | None, now_s: float) -> Table:
+    """Return `made` with what its agents may have chosen from before."""
+    if made is old:
+        return made
+    led = old.routes if old else {}
+    before = old.lineage if old else Lineage()
+    moved = lineage.moves(None, led, made.routes)
+    return replace(made, lineage=lineage.advanced(before, made.revision, moved, now_s))

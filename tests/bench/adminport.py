@@ -6,11 +6,15 @@ from contextlib import asynccontextmanager
 import aiohttp
 from aiohttp.test_utils import TestServer
 from prometheus_client import CollectorRegistry
+from yarl import URL
 
 from pointsman_contract import report
 from pointsman_contract.report import Change, Report, ServerReport, State
+from pointsman_router import catalogue
 from pointsman_router.admin import Admin
+from pointsman_router.catalogue import Catalogue
 from pointsman_router.current import Current
+from pointsman_router.recent import Recent
 
 
 def reporting(*ids: str, fault: str | None = None) -> Report:
@@ -28,16 +32,22 @@ class Port:
         url: str,
         session: aiohttp.ClientSession,
         admin: Admin,
+        catalogues: Current[Catalogue],
         reports: Current[Report | None],
+        recent: Recent,
     ) -> None:
-        self._url = url
+        self.url = url
         self._session = session
         self.admin = admin
+        self.catalogues = catalogues
         self.reports = reports
+        self.recent = recent
 
     async def get(self, path: str, *, method: str = "GET", **headers: str) -> "Answer":
         named = {name.replace("_", "-"): value for name, value in headers.items()}
-        async with self._session.request(method, f"{self._url}{path}", headers=named) as response:
+        async with self._session.request(
+            method, URL(f"{self.url}{path}", encoded=True), headers=named
+        ) as response:
             return Answer(response.status, response.headers, await response.read())
 
 
@@ -66,12 +76,17 @@ async def listening(
     wait_max_s: float = 60.0,
 ) -> AsyncIterator[Port]:
     reports: Current[Report | None] = Current(first)
+    catalogues = Current(catalogue.empty())
+    recent = Recent(lambda: "2026-01-01T00:00:00Z")
     admin = Admin(
+        catalogues=catalogues,
         reports=reports,
+        recent=recent,
         unready=unready,
         metrics=metrics or CollectorRegistry(),
         allowed_hosts=allowed_hosts,
         wait_max_s=wait_max_s,
     )
     async with TestServer(admin.application()) as server, aiohttp.ClientSession() as session:
-        yield Port(str(server.make_url("/")).rstrip("/"), session, admin, reports)
+        url = str(server.make_url("/")).rstrip("/")
+        yield Port(url, session, admin, catalogues, reports, recent)

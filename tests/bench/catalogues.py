@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from pointsman_contract.meta import Exposed, Meta
+from pointsman_contract.meta import Definitions, Exposed, Meta, Override
 from pointsman_contract.report import ServerInfo, ServerReason
 from pointsman_contract.view import Discovery, NameForm, ViewMeta
 from pointsman_router import catalogue, offer
@@ -49,6 +49,8 @@ def server(
     timeout_s: int = 60,
     url: str = "http://mcp.example/mcp",
     expose: Iterable[Exposed] = (Exposed.TOOLS,),
+    definitions: Definitions | None = None,
+    tools: Iterable[Override] = (),
 ) -> Server:
     """A registered server; its prefix is its name's unless another is given."""
     namespace, _, name = id_.rpartition("/")
@@ -60,6 +62,8 @@ def server(
         prefix=prefix or name,
         timeout_seconds=timeout_s,
         expose=tuple(expose),
+        definitions=definitions or Definitions(),
+        tools=tuple(tools),
     )
     return Server(id_, meta, skip(out) if out else None, fault)
 

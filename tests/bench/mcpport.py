@@ -20,6 +20,7 @@ from pointsman_router.port import listen
 from pointsman_router.reception import Policy
 from pointsman_router.relay import Relay
 from pointsman_router.respond import Identity, Outcome
+from pointsman_router.searching import Searching
 from pointsman_router.subscriptions import Subscriptions
 from pointsman_router.upstream import Calls
 
@@ -281,12 +282,15 @@ async def serving(
     subscriptions = Subscriptions(port.catalogue, streams_max=streams_max, pause_s=pause_s)
     port.catalogues.on_change(subscriptions.changed)
     port.end_subscriptions = subscriptions.end
+    searching = Searching(port.catalogue)
+    port.catalogues.on_change(searching.changed)
     relay = Relay(
         Identity("pointsman", "1.2.3", 60_000),
         page_size=page_size,
         forwarding=Forwarding(link=port.link, nudge=port.nudged.append, meter=port.meter),
         renewed=port.renew,
         subscriptions=subscriptions,
+        search=searching.find,
     )
     policy = Policy(admission.hosts(hosts), Form.DOTTED, BODY_MAX_BYTES, BODY_S, "pointsman")
     door = Door(
@@ -307,3 +311,4 @@ async def serving(
         yield port
     finally:
         await opened.close()
+        searching.close()

@@ -10,6 +10,8 @@ from pathlib import Path
 NODE_OLDEST = (22, 19)
 # The oldest Helm that knows every flag of the tests.
 HELM_OLDEST = (3, 14)
+# As Debian and others call Chromium.
+BROWSERS = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
 
 
 class NotProvided(Exception):
@@ -141,3 +143,10 @@ def helm() -> Path:
     if found is None:
         raise NotProvided(f"Helm >= {'.'.join(map(str, HELM_OLDEST))}")
     return found
+
+
+def browser() -> Path | None:
+    """The Chromium that POINTSMAN_BROWSER names, else the one from the PATH, if there is one."""
+    named = os.environ.get("POINTSMAN_BROWSER")
+    found = (shutil.which(name) for name in ((named,) if named else BROWSERS))
+    return next((Path(path) for path in found if path), None)

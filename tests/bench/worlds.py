@@ -3,14 +3,13 @@
 from hypothesis import strategies as st
 
 from bench.catalogues import Known, definition, offered, server, skip
+from bench.nasty import TWINS
 from pointsman_contract import names
 from pointsman_contract.report import ServerReason
 from pointsman_router.offer import Finding
 from pointsman_router.registry import Server
 
 LONG = "x" * 60
-# Two tools whose shortened names are equal behind the prefix `p`: the hash is the same by chance.
-TWINS = (f"{LONG}9346", f"{LONG}166524")
 
 World = list[Known]
 

@@ -29,7 +29,7 @@ PROGRAMS: dict[str, ModuleType] = {
 ELSEWHERE = {
     "operator": {"NAMESPACE", "WATCH_NAMESPACES", "ROUTERS", "KUBECONFIG"},
     "mirror": {"NAMESPACE", "DIRECTORY", "KUBECONFIG"},
-    "router": {"DIRECTORY", "NAMES", "NAMES_MAX_LENGTH", "ALLOWED_HOSTS"},
+    "router": {"DIRECTORY", "NAMES", "NAMES_MAX_LENGTH", "STALE_SECONDS", "ALLOWED_HOSTS"},
 }
 # A port that is open has to be known to the probes, and one below 1024 takes a capability.
 PORT_BOUNDS = (1024, 65535)
@@ -227,6 +227,19 @@ def test_names_are_listed_in_the_form_that_every_model_takes_unless_one_says_oth
 
     assert [default[name] for name in names] == ["safe", "64"]
     assert [changed[name] for name in names] == ["dotted", "60"]
+
+
+@pytest.mark.parametrize("seconds", ["0", "0.5", "2592000"])
+def test_tools_outlive_their_upstream_for_as_long_as_one_says(seconds: str) -> None:
+    default = rendering.with_values().container("router").environment
+    other = rendering.render(
+        *rendering.IMAGE, "--set-json", f"catalogue.staleSeconds={seconds}"
+    ).container("router")
+    name = "POINTSMAN_ROUTER_STALE_SECONDS"
+
+    assert default[name] == "86400"
+    assert other.environment[name] == seconds
+    assert _load("router", other.environment).stale_s == float(seconds)
 
 
 def test_the_operator_is_told_whom_to_serve() -> None:

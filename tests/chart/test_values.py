@@ -42,6 +42,8 @@ OPTIONAL = [
         pytest.param("image.pullPolicy=Sometimes", "image pullPolicy", id="unknown policy"),
         pytest.param("names.default=camel", "names default", id="unknown form of names"),
         pytest.param("names.maxLength=20", "names maxLength", id="names too short"),
+        pytest.param("catalogue.staleSeconds=-1", "catalogue staleSeconds", id="stale before"),
+        pytest.param("catalogue.staleSeconds=2592001", "catalogue staleSeconds", id="stale long"),
         pytest.param("crds.keep=perhaps", "crds keep", id="no truth"),
         pytest.param("service.type=ExternalName", "service type", id="unknown type"),
         pytest.param("service.port=0", "service port", id="no port"),
@@ -190,7 +192,7 @@ def test_every_value_is_explained_itself_or_part_by_part() -> None:
         if re.match(r"[a-z]\w*:", line) and not above.startswith("#")
     ]
 
-    assert unexplained == ["image:", "names:", "crds:", "rbac:", "service:"]
+    assert unexplained == ["image:", "names:", "catalogue:", "crds:", "rbac:", "service:"]
 
 
 def _offered(said: Body, definitions: Body, path: str = "") -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import re
 import signal
 import socket
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from bench.peers import Peer
 from bench.processes import Program
 from bench.registered import write
 from bench.waiting import until, wait_until
-from client.command import good, view
+from client.command import good, run, view
 from client.descendants import descendants, running
 
 # What a person sees of an edit: it has to be callable, or gone, by then.
@@ -107,6 +108,16 @@ async def test_a_view_of_the_folder_is_served_and_follows_labels(
         await started.says("view desk: gone")
 
     assert listed == set(of("one"))
+
+
+async def test_where_people_see_all_of_it_is_told(folder: Path) -> None:
+    with local(folder) as started:
+        told = re.search(r"^people see all of it at (\S+)$", started.output, re.MULTILINE)
+        assert told is not None
+        shown = await asyncio.to_thread(run, "tools", "--all", told[1])
+
+    assert "one  Serving" in shown.output
+    assert "one.add  one__add" in shown.output
 
 
 async def test_an_edit_an_addition_and_a_removal_are_live_within_a_second(

@@ -8,7 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pointsman_contract import meta, names
-from pointsman_contract.meta import EXPOSE, Exposed, InvalidMeta, Meta, Protocol
+from pointsman_contract.meta import (
+    EXPOSE,
+    Definitions,
+    Exposed,
+    InvalidMeta,
+    Meta,
+    Override,
+    Policy,
+    Protocol,
+)
 
 GOLDEN = Path(__file__).parent / "golden"
 _ERAS = "'Auto', 'Legacy' or 'Modern'"
@@ -42,6 +51,24 @@ FULL = Meta(
     timeout_seconds=120,
     suspend=True,
 )
+DIGEST = f"sha256:{'0a' * 32}"
+OWNED = Meta(
+    name="github",
+    namespace="tools",
+    prefix="github",
+    url=URL,
+    allowed_tools=("*",),
+    definitions=Definitions(policy=Policy.ENFORCE, approved={"größe": DIGEST, "add": DIGEST}),
+    tools=(
+        Override(
+            name="größe",
+            title="Size",
+            description="Returns the size.\n\n\U0001f469\u200d\U0001f52c",
+        ),
+        Override(name="delete", hide=True),
+    ),
+    requires=("definitions", "tools"),
+)
 BARE = Meta(name="github", prefix="github", url=URL)
 
 
@@ -49,6 +76,7 @@ BARE = Meta(name="github", prefix="github", url=URL)
     ("server", "golden"),
     [
         pytest.param(FULL, "meta.json", id="every field"),
+        pytest.param(OWNED, "meta-owned.json", id="what an owner says of tools"),
         pytest.param(BARE, "meta-defaults.json", id="what is needed"),
     ],
 )
@@ -69,6 +97,56 @@ def test_the_golden_document_is_read_back() -> None:
     assert server.id == "tools/github"
 
 
+def test_the_golden_document_of_an_owner_is_read_back() -> None:
+    server = load((GOLDEN / "meta-owned.json").read_bytes())
+
+    assert server == OWNED.model_copy(update={"tools": OWNED.tools[::-1]})
+    assert sorted(server.requires) == list(server.restrictions)
+
+
+def test_the_order_in_which_an_owner_names_tools_does_not_matter() -> None:
+    approved = dict(reversed(OWNED.definitions.approved.items()))
+    definitions = OWNED.definitions.model_copy(update={"approved": approved})
+    other = OWNED.model_copy(update={"tools": OWNED.tools[::-1], "definitions": definitions})
+
+    assert meta.dump(other) == meta.dump(OWNED)
+
+
+def test_without_a_policy_and_without_overrides_nothing_is_said_of_tools() -> None:
+    server = load(document(definitions={"approved": {"add": DIGEST}}, tools=[]))
+
+    assert server.definitions == Definitions(approved={"add": DIGEST})
+    assert server.restrictions == ()
+    assert meta.dump(server) == meta.dump(load(document()))
+
+
+@pytest.mark.parametrize(
+    ("members", "restrictions"),
+    [
+        pytest.param({}, (), id="nothing"),
+        pytest.param({"definitions": {"policy": "Off"}}, (), id="approved by nobody"),
+        pytest.param({"definitions": {"policy": "Warn"}}, (), id="only told"),
+        pytest.param({"definitions": {"policy": "Enforce"}}, ("definitions",), id="enforced"),
+        pytest.param({"tools": [{"name": "a", "title": "A"}]}, (), id="reworded"),
+        pytest.param({"tools": [{"name": "a", "hide": False}]}, (), id="not hidden"),
+        pytest.param({"tools": [{"name": "a", "hide": True}]}, ("tools",), id="hidden"),
+        pytest.param(
+            {
+                "expose": ["Prompts"],
+                "definitions": {"policy": "Enforce"},
+                "tools": [{"name": "a"}, {"name": "b", "hide": True}],
+            },
+            ("definitions", "expose", "tools"),
+            id="all of them",
+        ),
+    ],
+)
+def test_what_restricts_is_named_for_readers_that_may_not_know_it(
+    members: dict[str, object], restrictions: tuple[str, ...]
+) -> None:
+    assert load(document(**members)).restrictions == restrictions
+
+
 def test_url_alone_is_enough_and_the_folder_names_the_server() -> None:
     server = load(document(), folder="my-server")
 
@@ -87,7 +165,8 @@ def test_the_name_in_the_document_goes_before_that_of_the_folder() -> None:
 
 
 @pytest.mark.parametrize(
-    "field", ["namespace", "uid", "generation", "url", "allowedTools", "prefix"]
+    "field",
+    ["namespace", "uid", "generation", "url", "allowedTools", "prefix", "definitions", "tools"],
 )
 def test_null_says_the_same_as_an_absent_field(field: str) -> None:
     absent = {key: value for key, value in {"url": URL}.items() if key != field}
@@ -250,6 +329,81 @@ def test_a_document_cut_at_any_byte_is_invalid(golden: str) -> None:
         pytest.param({"requires": "pins"}, "requires: must be a list", id="a bare requirement"),
         pytest.param(
             {"requires": [1]}, "requires[0]: must be a string", id="a number as requirement"
+        ),
+        *(
+            pytest.param({"definitions": value}, words, id=f"definitions: {id_}")
+            for id_, value, words in (
+                ("a list", [], "definitions: must be an object"),
+                ("no policy", {"policy": "Strict"}, "definitions.policy: must be 'Off', 'Warn'"),
+                ("null", {"policy": None}, "definitions.policy: must be"),
+                ("in small letters", {"policy": "enforce"}, "definitions.policy: must be"),
+                ("a list of approved", {"approved": ["a"]}, "definitions.approved: must be an obj"),
+                ("no digest", {"approved": {"a": "abc"}}, "definitions.approved.a: must match"),
+                ("one cut", {"approved": {"a": DIGEST[:-1]}}, "definitions.approved.a: must match"),
+                ("a line more", {"approved": {"a": f"{DIGEST}\n"}}, "definitions.approved.a: must"),
+                (
+                    "in capitals",
+                    {"approved": {"a": DIGEST.upper()}},
+                    "definitions.approved.a: must",
+                ),
+                (
+                    "null for one",
+                    {"approved": {"a": None}},
+                    "definitions.approved.a: must be a str",
+                ),
+                ("an empty name", {"approved": {"": DIGEST}}, "must not be empty"),
+                (
+                    "501 of them",
+                    {"approved": {str(number): DIGEST for number in range(501)}},
+                    "definitions.approved: ",
+                ),
+            )
+        ),
+        *(
+            pytest.param({"tools": value}, words, id=f"tools: {id_}")
+            for id_, value, words in (
+                ("an object", {}, "tools: must be a list"),
+                ("a name alone", ["a"], "tools[0]: must be an object"),
+                ("no name", [{"title": "A"}], "tools[0].name: "),
+                ("an empty name", [{"name": ""}], "tools[0].name: must not be empty"),
+                ("a null in a name", [{"name": "a\x00"}], "tools[0].name: must match"),
+                (
+                    "a name twice",
+                    [{"name": "a"}, {"name": "a"}],
+                    "tools must not hold a name twice",
+                ),
+                (
+                    "no title in it",
+                    [{"name": "a", "title": ""}],
+                    "tools[0].title: must not be empt",
+                ),
+                (
+                    "a long title",
+                    [{"name": "a", "title": "x" * 201}],
+                    "tools[0].title: must hold at most 200 characters",
+                ),
+                (
+                    "a long description",
+                    [{"name": "a", "description": "x" * 4097}],
+                    "tools[0].description: must hold at most 4096 characters",
+                ),
+                ("a word to hide", [{"name": "a", "hide": "yes"}], "tools[0].hide: must be true"),
+                (
+                    "a title that hides",
+                    [{"name": "a", "title": "a\u202eb"}],
+                    "tools[0]: title must hold no hidden character such as U+202E",
+                ),
+                (
+                    "a description that hides",
+                    [{"name": "b"}, {"name": "a", "description": "\U000e0041"}],
+                    "tools[1]: description must hold no hidden character such as U+E0041",
+                ),
+                (
+                    "501 of them",
+                    [{"name": str(number)} for number in range(501)],
+                    "tools: must hold at most 500 items",
+                ),
+            )
         ),
         pytest.param({"issuer": 7}, "issuer: must be a string", id="a number as issuer"),
         pytest.param(

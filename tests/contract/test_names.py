@@ -7,16 +7,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from bench.nasty import ALL_NAMED, LENGTHS, NAMED, SAFE, THOROUGH, TOOLS
 from pointsman_contract import names
 from pointsman_contract.names import NoPrefix
 
 # Lone surrogates included: a name may come from a document that holds them.
 ANY_TEXT = st.text(st.characters(), max_size=80)
+PREFIXES = NAMED.map(lambda named: named[0])
 SPEAKING = st.text("ab_-.A9é ", min_size=1, max_size=12)
-PREFIXES = st.from_regex(names.PREFIX_PATTERN, fullmatch=True).filter(names.is_prefix)
-TOOLS = ANY_TEXT.filter(bool) | SPEAKING
-LENGTHS = st.integers(*names.LISTED_MAX_LENGTH_BOUNDS)
-SAFE = re.compile(r"[A-Za-z0-9_-]+", re.ASCII)
 HASH = re.compile(r".*_[0-9a-f]{8}", re.ASCII | re.DOTALL)
 
 
@@ -56,8 +54,10 @@ def test_whatever_prefix_a_name_makes_fits_what_may_be_asked_for(name: str) -> N
     assert len(prefix) <= names.PREFIX_MAX_LENGTH
 
 
+@THOROUGH
 @given(PREFIXES)
 def test_a_prefix_makes_itself(prefix: str) -> None:
+    assert names.is_prefix(prefix)
     assert names.prefix_from(prefix) == prefix
 
 
@@ -99,16 +99,21 @@ def test_a_tool_has_these_names(tool: str, dotted: str, listed: str, safe: str) 
     assert (found.dotted, found.listed, found.safe) == (dotted, listed, safe)
 
 
-@given(PREFIXES, TOOLS, LENGTHS)
+@THOROUGH
+@given(NAMED, TOOLS)
 def test_listed_names_are_never_longer_than_asked_for_and_safe_ones_are_safe(
-    prefix: str, tool: str, max_length: int
+    named: tuple[str, str], other: str
 ) -> None:
-    found = names.of(prefix, tool, max_length=max_length)
+    prefix, tool = named
+    least, most = names.LISTED_MAX_LENGTH_BOUNDS
 
-    assert len(found.listed) <= max_length
-    assert len(found.safe) <= max_length
-    assert SAFE.fullmatch(found.safe)
-    assert found.dotted == f"{prefix}.{tool}"
+    for each, lengths in ((tool, range(least, most + 1)), (other, (least, 64, most))):
+        for max_length in lengths:
+            found = names.of(prefix, each, max_length=max_length)
+            assert len(found.listed) <= max_length
+            assert len(found.safe) <= max_length
+            assert SAFE.fullmatch(found.safe)
+            assert found.dotted == f"{prefix}.{each}"
 
 
 @pytest.mark.parametrize(
@@ -126,10 +131,12 @@ def test_a_tool_that_needs_no_prefix_goes_by_its_own_name_in_safe_letters(
     assert names.bare(tool) == bare
 
 
-@given(PREFIXES, TOOLS, LENGTHS)
+@THOROUGH
+@given(NAMED, LENGTHS)
 def test_a_bare_name_is_safe_and_as_short_and_that_of_no_other_prefix(
-    prefix: str, tool: str, max_length: int
+    named: tuple[str, str], max_length: int
 ) -> None:
+    prefix, tool = named
     bare = names.bare(tool, max_length=max_length)
     safe = names.of(prefix, tool, max_length=10_000).safe
 
@@ -138,6 +145,7 @@ def test_a_bare_name_is_safe_and_as_short_and_that_of_no_other_prefix(
     assert names.bare(tool, max_length=10_000) == safe.removeprefix(f"{prefix}__")
 
 
+@THOROUGH
 @given(st.lists(TOOLS, max_size=30, unique=True), LENGTHS)
 def test_a_bare_name_that_two_tools_share_ends_in_a_hash(tools: list[str], max_length: int) -> None:
     holders: dict[str, set[str]] = defaultdict(set)
@@ -147,16 +155,18 @@ def test_a_bare_name_that_two_tools_share_ends_in_a_hash(tools: list[str], max_l
     assert all(HASH.fullmatch(name) for name, users in holders.items() if len(users) > 1)
 
 
-@given(PREFIXES, TOOLS, PREFIXES, TOOLS)
+@THOROUGH
+@given(NAMED, NAMED)
 def test_the_dotted_name_belongs_to_one_tool_of_one_server(
-    prefix: str, tool: str, other_prefix: str, other_tool: str
+    named: tuple[str, str], other: tuple[str, str]
 ) -> None:
-    assume((prefix, tool) != (other_prefix, other_tool))
+    assume(named != other)
 
-    assert names.of(prefix, tool).dotted != names.of(other_prefix, other_tool).dotted
+    assert names.of(*named).dotted != names.of(*other).dotted
 
 
-@given(st.lists(st.tuples(PREFIXES, TOOLS), max_size=30, unique=True), LENGTHS)
+@THOROUGH
+@given(ALL_NAMED, LENGTHS)
 def test_a_name_that_two_tools_share_ends_in_a_hash(
     tools: list[tuple[str, str]], max_length: int
 ) -> None:
@@ -171,12 +181,12 @@ def test_a_name_that_two_tools_share_ends_in_a_hash(
     assert all(HASH.fullmatch(name) for name, users in holders.items() if len(users) > 1)
 
 
-@given(PREFIXES, TOOLS, PREFIXES, TOOLS)
-def test_a_dotted_name_is_never_another_tools_safe_name(
-    prefix: str, tool: str, other_prefix: str, other_tool: str
-) -> None:
-    assert "." in names.of(prefix, tool).dotted
-    assert "." not in names.of(other_prefix, other_tool).safe
+@THOROUGH
+@given(ALL_NAMED)
+def test_a_dotted_name_is_never_a_safe_name(tools: list[tuple[str, str]]) -> None:
+    called = [names.of(prefix, tool) for prefix, tool in tools]
+
+    assert {each.dotted for each in called}.isdisjoint(each.safe for each in called)
 
 
 def test_a_tool_called_like_the_short_form_of_another_shares_its_name() -> None:
@@ -208,6 +218,9 @@ def test_a_tool_called_like_the_short_form_of_another_shares_its_name() -> None:
         pytest.param("a\ufe0fb", False, id="a variation selector"),
         pytest.param("a\U000e0100b", False, id="a variation selector far out"),
         pytest.param("a\U000e0041b", False, id="a tag"),
+        pytest.param("a\U000e0fffb", False, id="an unassigned tag"),
+        pytest.param("a\u2065b", False, id="an unassigned mark"),
+        pytest.param("a\ufff8b", False, id="an unassigned special"),
         pytest.param("a\ud800b", False, id="half of a surrogate pair"),
     ],
 )

@@ -22,6 +22,11 @@ TRUST = """
 import ssl
 print(ssl.create_default_context().cert_store_stats()["x509_ca"])
 """
+SEARCH = """
+from pointsman_router.listing import Form
+from pointsman_router.search import Index
+print(Index((), Form.SAFE).find("anything", 5).total)
+"""
 WHO = """
 import os, pwd
 print(os.getuid(), os.getgid(), pwd.getpwuid(os.getuid()).pw_name)
@@ -60,6 +65,12 @@ def test_the_authorities_that_debian_trusts_are_trusted(container: Inside) -> No
 
     assert done.stderr == ""
     assert int(done.stdout) > 100
+
+
+def test_tools_can_be_searched(container: Inside) -> None:
+    done = container.run("/usr/bin/python3", "-c", SEARCH)
+
+    assert (done.stdout, done.stderr) == ("0\n", "")
 
 
 def test_a_container_is_nobody_and_has_a_name(container: Inside) -> None:

@@ -32,6 +32,8 @@ def lock(name: str) -> dict[str, str]:
         ("usr/bin/python3.11", True),
         ("usr/lib/python3.11/asyncio/__init__.py", True),
         ("usr/lib/x86_64-linux-gnu/libssl.so.3", True),
+        ("usr/lib/python3.11/lib-dynload/_sqlite3.cpython-311-x86_64-linux-gnu.so", True),
+        ("usr/lib/python3.11/lib-dynload/_dbm.cpython-311-x86_64-linux-gnu.so", False),
         ("usr/share/doc/libc6/copyright", True),
         ("usr/share/doc/libgcc-s1", True),
         ("usr/bin/perl", False),

@@ -108,6 +108,7 @@ def main(*wanted: str) -> int:
             provide_clients(store)
             provide_control_plane(store)
             provide_node(store)
+            debian.provide_browser()
             images.provide()
     except (run.StepFailed, tools.NotProvided, OSError) as error:
         print(f"provision: FAILED: {error}", file=sys.stderr)

@@ -1,15 +1,18 @@
-"""Which Debian packages a node needs, and how they come onto the machine."""
+"""Which Debian packages the tests need, and how they come onto the machine."""
 
 import os
 import shutil
 import subprocess
 from pathlib import Path
 
+from bench import tools
 from provision import run
 
 _LIST = Path(__file__).resolve().parent.parent / "cluster" / "debian-packages"
 # Nothing that is there is touched: a container engine may need its own version of the same.
 _INSTALL = ("install", "--yes", "--quiet", "--no-install-recommends", "--no-upgrade", "--no-remove")
+# What the page's pictures are written in stands beside it.
+_BROWSER = ("chromium", "fonts-liberation")
 _UNATTENDED = {"DEBIAN_FRONTEND": "noninteractive"}
 
 
@@ -27,10 +30,17 @@ def renew_list() -> None:
 
 
 def provide() -> bool:
-    """Install what is missing, as root where apt is; whether all is there in the end."""
+    """Install what a node misses, as root where apt is; whether all is there in the end."""
     wanted = missing()
-    if not wanted:
-        return True
+    return not wanted or (_install(*wanted) and not missing())
+
+
+def provide_browser() -> bool:
+    """Install a browser where there is none, as `provide` does; whether one is there in the end."""
+    return tools.browser() is not None or (_install(*_BROWSER) and tools.browser() is not None)
+
+
+def _install(*wanted: str) -> bool:
     apt = shutil.which("apt-get")
     if os.geteuid() != 0 or apt is None:
         run.say(f"Debian packages: left out, only root can apt-get install {' '.join(wanted)}")
@@ -40,4 +50,5 @@ def provide() -> bool:
         run.command("Debian packages", [apt, *_INSTALL, *wanted], environment=_UNATTENDED)
     except run.StepFailed as failed:
         run.say(f"Debian packages: left out, {failed}")
-    return not missing()
+        return False
+    return True

@@ -79,3 +79,28 @@ def test_a_machine_that_has_everything_is_left_alone(
 
     assert debian.provide()
     assert not bare.exists()
+
+
+def test_a_machine_without_a_browser_gets_one(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    apt(bare)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.delenv("POINTSMAN_BROWSER", raising=False)
+
+    provided = debian.provide_browser()
+
+    assert not provided
+    assert bare.read_text().splitlines()[-1].endswith(" chromium fonts-liberation")
+
+
+def test_the_browser_of_a_machine_is_left_alone(
+    bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    apt(bare)
+    chrome = bare.parent / "chrome"
+    chrome.write_text("#!/bin/sh\n")
+    chrome.chmod(0o755)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("POINTSMAN_BROWSER", str(chrome))
+
+    assert debian.provide_browser()
+    assert not bare.exists()

@@ -4,7 +4,7 @@ import pytest
 
 from bench.adminport import listening, reporting
 
-PATHS = ["/livez", "/readyz", "/metrics", "/status", "/nowhere"]
+PATHS = ["/", "/livez", "/readyz", "/metrics", "/status", "/nowhere"]
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -64,7 +64,9 @@ async def test_t41_nothing_here_changes_anything(method: str, path: str) -> None
     assert answer.status == 405
 
 
-@pytest.mark.parametrize("path", ["/", "/debug", "/debug/pprof", "/mcp", "/admin"])
+@pytest.mark.parametrize(
+    "path", ["/index.html", "/favicon.ico", "/debug", "/debug/pprof", "/mcp", "/admin"]
+)
 async def test_t41_there_is_nothing_else(path: str) -> None:
     async with listening(reporting()) as port:
         answer = await port.get(path)

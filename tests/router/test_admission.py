@@ -88,6 +88,12 @@ def test_h02_a_target_that_is_no_path_is_refused(target: str) -> None:
         ("/mcp/views/tools/support?names=dotted", View(Form.DOTTED, view="tools/support")),
         ("/mcp/views/tools/s%75pport?x=1", View(Form.SAFE, view="tools/support")),
         ("/mcp/views/support", View(Form.SAFE, view="support")),
+        ("/mcp?discover=1", View(Form.SAFE, discover=True)),
+        ("/mcp/?x=1&disc%6Fver=%31", View(Form.SAFE, discover=True)),
+        ("/mcp?names=dotted&discover=1", View(Form.DOTTED, discover=True)),
+        ("/mcp?discover=1&names=safe", View(Form.SAFE, discover=True)),
+        ("/mcp/servers/tools/github?discover=1", View(Form.BARE, "tools/github", discover=True)),
+        ("/mcp/servers/github/?discover=1", View(Form.BARE, "github", discover=True)),
     ],
 )
 def test_a_path_means_one_endpoint(target: str, view: View) -> None:
@@ -109,6 +115,18 @@ def test_names_that_are_none_are_refused(query: str) -> None:
 )
 def test_a_path_that_names_no_view_is_no_endpoint(path: str) -> None:
     assert status(replace(GOOD, target=f"/mcp/views{path}")) == 404
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/mcp/servers/github", "/mcp/servers/tools/github"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        *("discover", "discover=", "discover=0", "discover=true", "discover=1%20", "discover=01"),
+        *("discover=1&discover=1", "discover=1&discover=0", "names=safe&discover=2"),
+    ],
+)
+def test_to_discover_is_asked_for_in_one_way(path: str, query: str) -> None:
+    assert status(replace(GOOD, target=f"{path}?{query}")) == 400
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pointsman_contract.report import ServerReason
 from pointsman_router import belief, offer
 from pointsman_router.belief import Belief, Rhythm
 from pointsman_router.entrycheck import Kind
-from pointsman_router.offer import Listing, Offer
+from pointsman_router.offer import Finding, Listing, Offer
 from pointsman_router.registry import Skip
 
 RHYTHM = Rhythm()
@@ -53,10 +53,16 @@ def after(*steps: Step, since: Belief | None = None) -> Belief:
         pytest.param([(0, FULL), (60, OTHER)], OTHER, None, id="another list"),
         pytest.param([(0, FULL), (60, DOWN)], FULL, "Unreachable", id="stale"),
         pytest.param([(0, FULL), (60, DOWN), (61, FULL)], FULL, None, id="stale no more"),
-        pytest.param([(0, FULL), (DAY_S, DOWN)], FULL, "Unreachable", id="stale for a day"),
-        pytest.param([(0, FULL), (DAY_S + 1, DOWN)], None, "Unreachable", id="longer than a day"),
+        pytest.param([(0, FULL), (DAY_S - 1, DOWN)], FULL, "Unreachable", id="stale for a day"),
+        pytest.param([(0, FULL), (DAY_S, DOWN)], None, "Unreachable", id="longer than a day"),
         pytest.param(
             [(0, FULL), (DAY_S, FULL), (DAY_S + 9, DOWN)], FULL, "Unreachable", id="confirmed since"
+        ),
+        pytest.param(
+            [(0, FULL), (DAY_S, EMPTY)],
+            FULL,
+            "NoTools",
+            id="empty, though not failing, after a day",
         ),
         pytest.param([(0, FULL), (60, EMPTY)], FULL, "NoTools", id="empty once"),
         pytest.param([(0, FULL), (60, EMPTY), (70, EMPTY)], FULL, "NoTools", id="empty twice"),
@@ -93,6 +99,31 @@ def test_belief_after_listings(
 
     assert believed.finding.offer == offered
     assert believed.reason == reason
+
+
+@pytest.mark.parametrize(
+    ("steps", "left_s"),
+    [
+        pytest.param([], None, id="nothing yet"),
+        pytest.param([(0, FULL)], None, id="a list"),
+        pytest.param([(0, FULL), (60, EMPTY)], None, id="a doubt"),
+        pytest.param([(0, DOWN)], None, id="nothing to keep"),
+        pytest.param([(0, FULL), (60, DOWN)], DAY_S - 100, id="a failure"),
+        pytest.param([(0, FULL), (60, DOWN), (90, LATE)], DAY_S - 100, id="another failure"),
+        pytest.param([(0, FULL), (50, FULL), (60, DOWN)], DAY_S - 50, id="confirmed since"),
+        pytest.param([(0, FULL), (60, DOWN), (90, FULL)], None, id="healed"),
+    ],
+)
+def test_an_offer_ends_a_day_after_it_was_confirmed_unless_it_is_again(
+    steps: Sequence[Step], left_s: float | None
+) -> None:
+    believed = after(*steps)
+
+    assert belief.keeps_s(believed, 100.0, RHYTHM) == left_s
+    assert belief.outlived(believed, 100.0, RHYTHM) is believed
+    ended = belief.outlived(believed, 100.0 + (left_s or 0.0), RHYTHM)
+    kept = believed.finding.offer if left_s is None else None
+    assert ended.finding == Finding(kept, believed.finding.trouble)
 
 
 @pytest.mark.parametrize(

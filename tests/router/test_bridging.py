@@ -261,6 +261,22 @@ async def test_a_tool_that_is_gone_from_the_new_list_is_unknown() -> None:
     assert len(link.calls) == 1
 
 
+async def test_a_call_that_names_its_list_is_not_sent_by_a_new_one_that_shows_another_tool() -> (
+    None
+):
+    other = definition("headed", title="Another")
+    named = {"pointsman.dev/catalogue": CATALOGUE.revision}
+    params = {"name": "github.headed", "arguments": {"region": "a"}, "_meta": named}
+    async with bridging(answers(MISMATCH, OK)) as (port, link):
+        port.on_renewal = lambda: port.catalogues.put(
+            built(Known(GITHUB, found(other)), previous=CATALOGUE)
+        )
+        answer = await port.post(rpc("tools/call", json.dumps(params)))
+
+    assert answer.document["result"]["_meta"]["pointsman.dev/refusal"]["code"] == -32015
+    assert len(link.calls) == 1
+
+
 async def test_a_server_that_is_gone_from_the_new_list_has_no_tools() -> None:
     async with bridging(answers(MISMATCH)) as (port, link):
         port.on_renewal = lambda: port.catalogues.put(built())

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -17,6 +18,7 @@ from bench.raw_upstream import Behaviour, RawUpstream
 from bench.waiting import until
 from pointsman_contract.meta import Exposed
 from pointsman_router import offer
+from pointsman_router.belief import Rhythm
 from pointsman_router.discovery import Discovery
 from pointsman_router.offer import Finding, Listing, Offer
 from pointsman_router.registry import Target
@@ -71,7 +73,7 @@ class Meter:
 class Bench:
     """A discovery over real wires, in a time of the test's own."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: Limits, rhythm: Rhythm | None = None) -> None:
         self.time = Time()
         self.meter = Meter()
         self.desk = Desk()
@@ -84,6 +86,7 @@ class Bench:
             desk=self.desk,
             changed=self._changed,
             meter=self.meter,
+            rhythm=rhythm,
             clock=self.time,
             chance=lambda: 1.0,
         )
@@ -117,10 +120,10 @@ class Bench:
 
 
 @asynccontextmanager
-async def discovering(limits: Limits = QUICK) -> AsyncIterator[Bench]:
+async def discovering(limits: Limits = QUICK, rhythm: Rhythm | None = None) -> AsyncIterator[Bench]:
     """A discovery that leaves nothing behind."""
     before = working()
-    bench = Bench(limits)
+    bench = Bench(limits, rhythm)
     try:
         yield bench
     finally:
@@ -149,7 +152,7 @@ async def test_what_an_upstream_offers_is_found() -> None:
 
 async def test_hung_upstreams_delay_nobody() -> None:
     healthy = {f"healthy-{n}": LegacyServer() for n in range(7)}
-    limits = replace(QUICK, first_byte_s=0.5)
+    limits = replace(QUICK, first_byte_s=1.0)
     paths = {f"/{id_}": server for id_, server in healthy.items()}
     async with (
         RawUpstream({**paths, "/hung": behaviours.hangs()}) as upstream,
@@ -212,6 +215,46 @@ async def test_a_changed_url_drops_the_offer_and_lets_calls_in_flight_end() -> N
     assert in_flight
     assert isinstance(called, Result)
     assert before.received[-1].method == "DELETE"
+
+
+async def test_many_that_come_or_go_at_once_are_taken_one_by_one() -> None:
+    ticks = 0
+    met: list[int] = []
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            ticks += 1
+            await asyncio.sleep(0)
+
+    class Noted(Link):
+        async def list(self) -> Listing:
+            met.append(ticks)
+            return Listing((), "2025-11-25")
+
+        async def close(self) -> None:
+            met.append(ticks)
+            await super().close()
+
+    limits, desk = QUICK, Desk()
+    dialler = Dialler(limits)
+    discovery = Discovery(
+        connect=lambda target: Noted(
+            target, dialler=dialler, desk=desk, version="1", limits=limits
+        ),
+        desk=desk,
+        changed=lambda: None,
+    )
+    ticking = asyncio.create_task(tick())
+    discovery.follow({f"s{n}": Target(f"s{n}", "http://a.example/") for n in range(300)})
+    await until(lambda: len(met) == 300)
+    discovery.follow({f"s{n}": Target(f"s{n}", "http://b.example/") for n in range(300)})
+    await until(lambda: len(met) == 900)
+    at_once = max(Counter(met).values())
+    ticking.cancel()
+    await discovery.close()
+
+    assert at_once <= 2
 
 
 async def test_a_server_that_goes_is_forgotten_and_its_session_ended() -> None:
@@ -286,13 +329,61 @@ async def test_an_offer_outlives_its_upstream_for_a_day_and_no_longer() -> None:
         bench.follow(a=upstream.url())
         await bench.idles()
         server.on["tools/list"] = responds(503)
-        await listed_again(bench, upstream, 24 * 3600)
-        after_a_day = bench.names()
+        await listed_again(bench, upstream, 24 * 3600 - 1)
+        nearly_a_day = bench.names()
         await listed_again(bench, upstream, 2)
 
-        assert after_a_day == ["greet"]
+        assert nearly_a_day == ["greet"]
         assert bench.names() is None
         assert bench.reason() == "UpstreamHttpError"
+
+
+async def test_an_offer_ends_with_its_time_also_where_nobody_asks_its_upstream_then() -> None:
+    server = LegacyServer()
+    async with RawUpstream(server) as upstream, discovering(rhythm=Rhythm(keep_s=90.0)) as bench:
+        bench.follow(a=upstream.url())
+        await bench.idles()
+        server.on["tools/list"] = responds(401)
+        await listed_again(bench, upstream, 72)
+        stale, waits_s, asked = bench.names(), bench.time.waits_s, len(upstream.received)
+        bench.time.passes(18)
+        await until(lambda: bench.names() is None)
+        await bench.idles()
+
+        assert stale == ["greet"]
+        assert waits_s == [18]
+        assert len(upstream.received) == asked
+        assert bench.reason() == "UpstreamAuthRequired"
+        assert bench.time.waits_s == [54]
+
+
+async def test_an_upstream_that_hangs_does_not_keep_its_offer_longer() -> None:
+    server = LegacyServer()
+    limits = replace(QUICK, first_byte_s=0.2)
+    rhythm = Rhythm(keep_s=60.0)
+    async with RawUpstream(server) as upstream, discovering(limits, rhythm) as bench:
+        bench.follow(a=upstream.url())
+        await bench.idles()
+        server.on["tools/list"] = behaviours.hangs()
+        await listed_again(bench, upstream, 72)
+
+        assert bench.names() is None
+        assert bench.reason() == "Timeout"
+
+
+async def test_an_offer_that_is_not_to_outlive_its_upstream_goes_at_once() -> None:
+    server = LegacyServer()
+    async with RawUpstream(server) as upstream, discovering(rhythm=Rhythm(keep_s=0.0)) as bench:
+        bench.follow(a=upstream.url())
+        await bench.idles()
+        server.on["tools/list"] = responds(503)
+        await listed_again(bench, upstream, 72)
+        gone = bench.names()
+        server.on.clear()
+        await listed_again(bench, upstream, 1)
+
+        assert gone is None
+        assert bench.names() == ["greet"]
 
 
 async def test_a_server_that_starts_late_appears_by_itself() -> None:
@@ -330,9 +421,9 @@ async def test_a_nudge_lists_within_a_second_however_many_there_are() -> None:
         await bench.idles()
         for _ in range(10):
             bench.discovery.nudge("a")
-        await until(lambda: bench.time.waits_s == [1.0])
+        await until(lambda: bench.time.waits_s == [0.4])
         before = len(upstream.requests("tools/list"))
-        await listed_again(bench, upstream, 1.0)
+        await listed_again(bench, upstream, 0.4)
         once = len(upstream.requests("tools/list"))
         bench.discovery.nudge("nobody")
 
@@ -430,7 +521,7 @@ async def test_a_listing_under_way_is_not_the_one_that_is_waited_for() -> None:
         gate.set()
         await until(lambda: bench.names() == ["old"])
         still = not waiting.done()
-        await until(lambda: 1.0 in bench.time.waits_s)
+        await until(lambda: 0.4 in bench.time.waits_s)
         bench.time.passes(1)
 
         assert still

@@ -51,9 +51,14 @@ def call(tool: str = "github.search", **more: bytes) -> dict[str, bytes]:
     return {"name": rawjson.quote(tool), "arguments": b'{"a":1}'} | more
 
 
+NAMING = b'{"pointsman.dev/catalogue":"%b"}' % CATALOGUE.revision.encode()
+
+
 @pytest.mark.parametrize("revision", [*sorted(LEGACY), Revision.MODERN])
 @pytest.mark.parametrize(
-    "meta", [None, b"{}", STEADY], ids=["no _meta", "an empty one", "a steady one"]
+    "meta",
+    [None, b"{}", STEADY, NAMING],
+    ids=["no _meta", "an empty one", "a steady one", "one that names the list"],
 )
 def test_a_plain_call_is_foreseen_but_for_its_arguments(
     revision: Revision, meta: bytes | None
@@ -112,6 +117,22 @@ def test_a_call_that_may_be_another_one_next_time_is_not_foreseen(
     request, forward = decided(params, revision)
 
     assert foreseen(request, forward, revision) is None
+
+
+@pytest.mark.parametrize("revision", [Revision.V2025_11_25, Revision.MODERN])
+def test_a_call_through_another_tool_is_not_foreseen(revision: Revision) -> None:
+    view = View(Form.DOTTED, discover=True)
+    direct = call()
+    through = call("call_tool") | {"arguments": b'{"name":"github.search","arguments":{"a":1}}'}
+
+    known = []
+    for params in (direct, through):
+        request = Request(b"1", "tools/call", params)
+        forward = dispatch.decide(CATALOGUE, view, request, revision, 100)
+        assert isinstance(forward, Forward)
+        known.append(foreseen(request, forward, revision))
+
+    assert [each is not None for each in known] == [True, False]
 
 
 def test_only_calls_of_tools_are_foreseen() -> None:

@@ -157,7 +157,7 @@ def walk(pages: list[Line], size: int, form: Form = Form.DOTTED) -> list[str]:
 
 
 NAMES = st.text(
-    st.characters(exclude_categories=("Cc", "Cf", "Cs", "Zl", "Zp", "Mn", "Lo")), min_size=1
+    st.characters(exclude_categories=("Cc", "Cf", "Cn", "Cs", "Zl", "Zp", "Mn", "Lo")), min_size=1
 )
 
 

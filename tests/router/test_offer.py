@@ -45,6 +45,9 @@ def changed(**members: object) -> bytes:
         pytest.param(definition("a\u200bb"), "InvalidName", id="R02 a zero-width space"),
         pytest.param(definition("a\ufe0fb"), "InvalidName", id="R02 a variation selector"),
         pytest.param(definition("a\ud800b"), "InvalidName", id="R02 half a surrogate pair"),
+        pytest.param(definition("a\u3164b"), "InvalidName", id="R02 a filler"),
+        pytest.param(definition("a\U000e0041b"), "InvalidName", id="R02 a tag"),
+        pytest.param(definition("a\U000e0fffb"), "InvalidName", id="R02 an unassigned tag"),
         pytest.param(b'{"name":"odd"}', "InvalidSchema", id="R01 no inputSchema"),
         pytest.param(changed(inputSchema=None), "InvalidSchema", id="R01 inputSchema null"),
         pytest.param(changed(inputSchema={}), "InvalidSchema", id="R01 inputSchema of no type"),
@@ -67,6 +70,21 @@ def changed(**members: object) -> bytes:
             b'{"name":"odd","inputSchema":{"type":"object"},"inputSchema":{"type":"object"}}',
             "InvalidSchema",
             id="a member twice",
+        ),
+        pytest.param(changed(inputSchema=[]), "InvalidSchema", id="inputSchema that is a list"),
+        pytest.param(changed(outputSchema=5), "InvalidSchema", id="outputSchema that is a number"),
+        *(
+            pytest.param(
+                changed(inputSchema=OBJECT | {"properties": {"a": {"type": type_} | header}}),
+                "InvalidHeaderAnnotation",
+                id=f"a header {what}",
+            )
+            for what, type_, header in (
+                ("with a blank", "string", {"x-mcp-header": "a b"}),
+                ("without a name", "string", {"x-mcp-header": ""}),
+                ("that is no text", "string", {"x-mcp-header": 5}),
+                ("for an object", "object", {"x-mcp-header": "A"}),
+            )
         ),
         pytest.param(b"null", "InvalidSchema", id="null for a tool"),
         pytest.param(b'["odd"]', "InvalidSchema", id="a list for a tool"),

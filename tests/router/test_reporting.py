@@ -72,6 +72,49 @@ def test_a_served_server_is_reported_with_everything_the_operator_writes() -> No
     assert server.since == EARLY
 
 
+def test_what_is_left_out_and_what_is_flagged_is_reported_with_what_would_be_approved() -> None:
+    read = {"name": "read", "inputSchema": {"type": "object"}, "title": "a\u202eb"}
+    finding = Finding(
+        offer.read(
+            Listing(
+                (
+                    *(
+                        json.dumps({"name": tool, "inputSchema": {"type": "object"}}).encode()
+                        for tool in ("list", "Iist", "delete")
+                    ),
+                    json.dumps(read).encode(),
+                ),
+                "2025-11-25",
+            )
+        ),
+        None,
+    )
+    members = {"tools": [{"name": "delete", "hide": True}], "definitions": {"policy": "Enforce"}}
+    warned = members | {"definitions": {"policy": "Warn"}}
+
+    enforced, told = build(snapshot({"a": finding, "b": finding}, a=members, b=warned)).servers
+
+    approved = {tool.name: tool.digest for tool in told.tools}
+    assert (enforced.state, enforced.reason, enforced.tool_count) == ("Skipped", "NoTools", 0)
+    assert {(tool.name, tool.reason, tool.digest) for tool in enforced.skipped_tools} == {
+        ("list", "DefinitionChanged", approved["list"]),
+        ("Iist", "DefinitionChanged", approved["Iist"]),
+        ("delete", "HiddenByOwner", None),
+        ("read", "HiddenText", None),
+    }
+    assert enforced.flagged_tools == ()
+    assert (told.state, told.reason) == ("Serving", None)
+    assert {(tool.name, tool.reason, tool.digest) for tool in told.flagged_tools} == {
+        ("list", "DefinitionChanged", approved["list"]),
+        ("Iist", "DefinitionChanged", approved["Iist"]),
+        ("list", "ConfusableName", None),
+        ("Iist", "ConfusableName", None),
+    }
+    assert report.load(report.dump(build(snapshot({"a": finding}, a=warned)))) == build(
+        snapshot({"a": finding}, a=warned)
+    )
+
+
 def test_every_server_is_reported_in_order_with_its_state_and_reason() -> None:
     made = build(
         snapshot(

@@ -160,12 +160,19 @@ async def test_a_change_of_the_list_is_told_once() -> None:
         ("/mcp/servers/tools/lone", changed("read"), False),
         ("/mcp", changed(definition("search", description="new")), True),
         ("/mcp", changed("search"), False),
+        ("/mcp", built(Known(GITHUB, found("search")), Known(LONE, found("find"))), False),
         ("/mcp/servers/tools/github", built(Known(LONE, found("find"))), True),
         ("/mcp", built(), True),
+        ("/mcp?discover=1", changed("read"), True),
+        ("/mcp?discover=1", changed(definition("search", description="new")), True),
+        ("/mcp?discover=1", changed("search"), False),
+        ("/mcp/servers/tools/lone?discover=1", changed("read"), False),
     ],
     ids=[
         *("dotted", "safe", "the server that changed", "another server"),
-        *("another description", "nothing", "the server that went", "all servers that went"),
+        *("another description", "nothing", "the same, made anew"),
+        *("the server that went", "all servers that went"),
+        *("what can be found", "how it is described", "nothing of it", "what others can find"),
     ],
 )
 async def test_only_who_sees_a_change_is_told_of_it(

@@ -328,6 +328,36 @@ async def test_a_legacy_server_that_tells_nobody_is_only_polled(
     assert listened(upstream) == asked
 
 
+async def test_a_legacy_server_without_a_stream_is_asked_for_one_again_in_its_next_session() -> (
+    None
+):
+    server = legacy(responds(405), listChanged=True)
+    server.lost_session = _begins_anew(server)
+    async with RawUpstream(server) as upstream, linked(upstream.url(), AT_ONCE) as link:
+        for _ in range(2):
+            await link.list()
+            await until(lambda: not link.listens)
+        in_the_first = listened(upstream)
+        server.forget_sessions()
+        for _ in range(2):
+            await link.list()
+            await until(lambda: not link.listens)
+
+    assert len(upstream.requests("initialize")) == 2
+    assert in_the_first == 1
+    assert listened(upstream) == 2
+
+
+def _begins_anew(server: LegacyServer) -> Behaviour:
+    """The session is lost for this request, and there again for the next handshake."""
+
+    async def behave(request: Received, wire: Wire) -> None:
+        await behaviours.loses_session_by_404()(request, wire)
+        server.live_sessions.add("s")
+
+    return behave
+
+
 async def test_a_legacy_server_without_a_session_is_not_listened_to() -> None:
     server = LegacyServer(
         sessions=False,

@@ -1,0 +1,44 @@
+"""Whether a call may go where its agent, by the list that it read, chose to send it."""
+
+from collections.abc import Mapping
+
+from pointsman_contract import rawjson
+from pointsman_router import endpoints, failures, lineage, refusals
+from pointsman_router.catalogue import Catalogue
+from pointsman_router.endpoints import View
+from pointsman_router.exposure import Route
+from pointsman_router.failures import Failure
+from pointsman_router.listing import CATALOGUE_KEY
+from pointsman_router.refusals import Refusal
+
+
+def problem(
+    catalogue: Catalogue,
+    view: View,
+    name: str,
+    route: Route | None,
+    meta: Mapping[str, bytes] | None,
+) -> Failure | Refusal | None:
+    """Return why a call with this `_meta` must not go where `name` leads now; None where it may.
+
+    `route` is where `name` leads at the endpoint. A name that led nowhere and does so now is
+    nobody's concern here.
+    """
+    revision = None
+    if meta and (named := meta.get(CATALOGUE_KEY)) is not None:
+        try:
+            revision = rawjson.string(named)
+        except rawjson.Malformed:
+            return refusals.invalid_params(f"params._meta's {CATALOGUE_KEY} must be a string.")
+    if route is None and (waiting := endpoints.unapproved(catalogue, view, name)):
+        return failures.unapproved(waiting.server, is_changed=waiting.is_changed)
+    if revision is None or revision == endpoints.revision(catalogue, view):
+        return None
+    now, known = lineage.lead(route), endpoints.lineage(catalogue, view)
+    try:
+        then = lineage.at(known, revision, (view.server, name), now)
+    except lineage.UnknownRevision:
+        return failures.of_unknown_list(now.server) if now else None
+    if now is not None:
+        return failures.changed(now.server) if then != now else None
+    return failures.dropped(then.server) if then else None

@@ -1,0 +1,56 @@
+"""One server that is followed, and whose turn it is where many come at once."""
+
+import asyncio
+from collections.abc import Callable
+
+from pointsman_router.belief import Belief
+from pointsman_router.registry import Target
+from pointsman_router.upstream import Link
+
+
+class Turns:
+    """One after the other, and others' turn between two: a thousand at once would be a pause."""
+
+    def __init__(self) -> None:
+        self._taken = asyncio.Lock()
+
+    async def next(self) -> None:
+        """Return when it is one's turn."""
+        async with self._taken:
+            await asyncio.sleep(0)
+
+
+class Followed:
+    """One server that is followed."""
+
+    def __init__(self, target: Target, connect: Callable[[Target], Link]) -> None:
+        self.target = target
+        self._connect = connect
+        self._link: Link | None = None
+        self.belief = Belief()
+        self.had_a_chance = False
+        self.nudged = asyncio.Event()
+        self.task: asyncio.Task[None] | None = None
+        self.begun = 0
+        """How many listings have begun so far."""
+        self.awaited: list[tuple[int, asyncio.Future[bool]]] = []
+        """Who waits for the end of which listing."""
+
+    @property
+    def link(self) -> Link:
+        """The wire to it, made when it is first asked for."""
+        if self._link is None:
+            self._link = self._connect(self.target)
+            self._link.on_renewal(self.nudged.set)
+        return self._link
+
+    async def close(self) -> None:
+        """Close the wire, if there is one."""
+        if self._link is not None:
+            await self._link.close()
+
+    def answer(self, number: int, *, good: bool) -> None:
+        """Tell all who wait for the listing of that number, or an earlier one."""
+        for wanted, waiting in self.awaited:
+            if wanted <= number and not waiting.done():
+                waiting.set_result(good)

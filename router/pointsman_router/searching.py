@@ -1,0 +1,91 @@
+"""The indexes of what can be searched now, each made when it is first asked."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+
+from pointsman_router import endpoints
+from pointsman_router.catalogue import Catalogue
+from pointsman_router.endpoints import View
+from pointsman_router.listing import Line
+from pointsman_router.metatools import Found, Search
+from pointsman_router.search import Index
+
+# Of all endpoints together, some 50 MiB; the one that is asked is kept whatever it takes.
+TOOLS_MAX = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    lines: tuple[Line, ...]
+    index: Index
+
+
+class Searching:
+    """Finds tools among those that an endpoint lists in the snapshot that it is asked with.
+
+    One thread beside the event loop does all of it: nobody waits for an index but who searches,
+    and nobody makes one that somebody else is making.
+    """
+
+    def __init__(self, current: Callable[[], Catalogue], *, tools_max: int = TOOLS_MAX) -> None:
+        self._current = current
+        self._tools_max = tools_max
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="search")
+        self._is_used = False
+        # That thread's alone, in the order of their last use.
+        self._kept: dict[View, _Kept] = {}
+
+    async def find(self, catalogue: Catalogue, view: View, search: Search) -> Found:
+        """Return what `search` finds."""
+        self._is_used = True
+        work = partial(self._find, catalogue, view, search)
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    def changed(self) -> None:
+        """Take a new snapshot into account; to be called for each."""
+        if self._is_used:
+            self._thread.submit(self._forget)
+
+    def close(self) -> None:
+        """Give up what is kept, and wait for nothing; nobody may search any more."""
+        self._thread.submit(self._forget_all)
+        self._thread.shutdown(wait=False)
+
+    def _find(self, catalogue: Catalogue, view: View, search: Search) -> Found:
+        lines = tuple(endpoints.shown(catalogue, view))
+        kept = self._kept.get(view)
+        if kept is not None and kept.lines != lines:
+            self._drop(view)
+            kept = None
+        if kept is None:
+            kept = _Kept(lines, Index(lines, view.form))
+        self._kept.pop(view, None)
+        self._kept[view] = kept
+        self._make_room()
+        ranked = kept.index.find(search.query, search.limit)
+        return Found(ranked.tools, view.form, ranked.total, endpoints.revision(catalogue, view))
+
+    def _make_room(self) -> None:
+        while len(self._kept) > 1 and self._tools_kept > self._tools_max:
+            self._drop(next(iter(self._kept)))
+
+    @property
+    def _tools_kept(self) -> int:
+        return sum(len(kept.lines) for kept in self._kept.values())
+
+    def _forget(self) -> None:
+        """Drop what is no longer so."""
+        catalogue = self._current()
+        for view, kept in tuple(self._kept.items()):
+            if kept.lines != tuple(endpoints.shown(catalogue, view)):
+                self._drop(view)
+
+    def _forget_all(self) -> None:
+        for view in tuple(self._kept):
+            self._drop(view)
+
+    def _drop(self, view: View) -> None:
+        self._kept.pop(view).index.close()
