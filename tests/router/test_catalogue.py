@@ -17,7 +17,7 @@ from bench.catalogues import (
     server,
     skipped,
 )
-from bench.worlds import TWINS
+from bench.nasty import TWINS
 from pointsman_contract import names
 from pointsman_router import catalogue
 from pointsman_router.exposure import Route

@@ -15,7 +15,7 @@ from bench.catalogues import (
     skip,
     skipped,
 )
-from bench.worlds import TWINS
+from bench.nasty import TWINS
 from pointsman_contract.report import ServerReason, State
 from pointsman_router.offer import Finding
 from pointsman_router.registry import Server

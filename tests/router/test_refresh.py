@@ -274,9 +274,11 @@ async def test_a_thousand_servers_of_twenty_tools_do_not_hold_the_loop() -> None
     async def measure() -> None:
         nonlocal worst_s
         while True:
-            before_s = time.monotonic()
+            before_s, taken_s = time.monotonic(), time.process_time()
             await asyncio.sleep(0.001)
-            worst_s = max(worst_s, time.monotonic() - before_s)
+            late_s = time.monotonic() - before_s
+            # What is late without taking processor is held up by somebody else.
+            worst_s = max(worst_s, min(late_s, time.process_time() - taken_s))
 
     attempts_s = []
     for _ in range(3):
