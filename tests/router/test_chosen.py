@@ -13,7 +13,8 @@ from pointsman_contract.meta import Definitions, Override, Policy
 from pointsman_contract.report import ServerReason
 from pointsman_router import catalogue, dispatch, failures
 from pointsman_router.catalogue import Catalogue
-from pointsman_router.dispatch import Decision, Echoed, Listed, View
+from pointsman_router.dispatch import Decision, Echoed, Listed
+from pointsman_router.endpoints import View
 from pointsman_router.eras import Revision
 from pointsman_router.failures import Executed, Failure
 from pointsman_router.jsonrpc import Request

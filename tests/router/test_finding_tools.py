@@ -21,7 +21,8 @@ from pointsman_contract import rawjson
 from pointsman_contract.report import ServerReason
 from pointsman_router import dispatch
 from pointsman_router.catalogue import Catalogue
-from pointsman_router.dispatch import Decision, EchoListed, View
+from pointsman_router.dispatch import Decision, EchoListed
+from pointsman_router.endpoints import View
 from pointsman_router.eras import Revision
 from pointsman_router.jsonrpc import Request
 from pointsman_router.listing import Form

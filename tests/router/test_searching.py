@@ -13,7 +13,7 @@ from bench.waiting import until
 from pointsman_router import searching
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.current import Current
-from pointsman_router.dispatch import View
+from pointsman_router.endpoints import View
 from pointsman_router.listing import Form, Line
 from pointsman_router.metatools import Found, Search
 from pointsman_router.search import Index

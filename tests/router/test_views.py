@@ -19,7 +19,8 @@ from bench.catalogues import (
     view,
     viewed,
 )
-from bench.worlds import TOOLS, TWINS, World, worlds
+from bench.nasty import TWINS
+from bench.worlds import TOOLS, World, worlds
 from pointsman_contract import names
 from pointsman_contract.report import ServerReason
 from pointsman_contract.view import PATTERN_MAX_LENGTH, Discovery, NameForm, matches
