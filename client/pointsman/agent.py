@@ -47,8 +47,14 @@ def address(url: str, names: str | None = None) -> str:
     if parts.scheme not in ("http", "https") or not parts.hostname or not has_port:
         raise InvalidAddress(f"{url!r} must look like http://127.0.0.1:8080{MCP_PATH}")
     path = parts.path if parts.path not in ("", "/") else MCP_PATH
-    query = f"names={names}" if names else parts.query
+    query = _asking_for(names, parts.query) if names else parts.query
     return urlunsplit((parts.scheme, parts.netloc, path, query, ""))
+
+
+def _asking_for(names: str, query: str) -> str:
+    """Return a query that asks for one form of names, and whatever else it asked before."""
+    others = [pair for pair in query.split("&") if pair and pair.partition("=")[0] != "names"]
+    return "&".join([*others, f"names={names}"])
 
 
 class Agent:

@@ -38,7 +38,8 @@ def lines(seen: Overview, *, schemas: bool) -> Iterator[Line]:
         yield Line("no server matches" if seen.totals.servers else "no servers")
     if seen.views:
         yield Line()
-        yield Line("views", "bold")
+        shown, there = len(seen.views), seen.totals.views
+        yield Line("views" if shown == there else f"views: {shown} of {there}", "bold")
         for view in seen.views:
             yield from _view(view)
     yield Line()
@@ -96,7 +97,7 @@ def _server(server: Server, *, schemas: bool) -> Iterator[Line]:
     yield from _left_out("left out", server.skipped_tools, "red")
     yield from _left_out("served, and flagged", server.flagged_tools, "yellow")
     if server.unmatched_allowed_tools:
-        yield Line("  allowed, but not there", "bold")
+        yield Line("  named in allowedTools or tools, but not there", "bold")
         yield from (Line(f"    {_shown(name)}") for name in server.unmatched_allowed_tools)
     if server.untold:
         yield Line(f"  and {server.untold} more: narrow the filter", "dim")

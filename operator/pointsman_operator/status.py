@@ -74,7 +74,7 @@ class Lists:
     flagged: tuple[Remark, ...] = ()
     """Tools that are served nevertheless."""
     unmatched: tuple[str, ...] = ()
-    """Allowed names that the upstream does not have."""
+    """Names in allowedTools and tools that the upstream does not have."""
     protocol_version: str | None = None
     server_name: str | None = None
     server_version: str | None = None

@@ -161,7 +161,7 @@ def _details(shown: Server) -> Html:
             _list("Left out", _left_out(shown.skipped_tools, "bad"), "rows"),
             _list("Served, and flagged", _left_out(shown.flagged_tools, "warn"), "rows"),
             _list(
-                "Allowed, but not there: allowedTools names what the upstream does not list",
+                "Named, but not there: in allowedTools or tools, and not listed by the upstream",
                 _names(shown.unmatched_allowed_tools),
                 "names",
             ),

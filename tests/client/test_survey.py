@@ -42,7 +42,12 @@ def tool(name: str = "search", schema: object = SCHEMA, description: str = "Find
 
 SEEN = Overview(
     totals=Totals(
-        {State.SERVING: 1, State.STALE: 1}, tools=2, schema_bytes=3000, skipped=1, flagged=1
+        {State.SERVING: 1, State.STALE: 1},
+        tools=2,
+        schema_bytes=3000,
+        skipped=1,
+        flagged=1,
+        views=1,
     ),
     matching=2,
     instance="router-1",
@@ -85,7 +90,7 @@ def test_everything_that_a_router_shows_is_told() -> None:
             "since 2026-01-01 00:00:00 UTC, catalogue cccccccccccccccc",
             "not ready: draining",
             "the last good set of servers is held: /servers: ENOENT",
-            "2 servers (1 Serving, 1 Stale); 2 tools, 2.9 KiB; 1 left out; 1 flagged",
+            "2 servers (1 Serving, 1 Stale); 2 tools, 2.9 KiB; 1 left out; 1 flagged; 1 view",
             "",
             "tools/github  Serving",
             (
@@ -99,7 +104,7 @@ def test_everything_that_a_router_shows_is_told() -> None:
             "    merge  DuplicateName: listed twice",
             "  served, and flagged",
             "    search  DefinitionChanged: not approved (sha256:1)",
-            "  allowed, but not there",
+            "  named in allowedTools or tools, but not there",
             "    explain",
             "  and 3 more: narrow the filter",
             "",
@@ -116,6 +121,12 @@ def test_everything_that_a_router_shows_is_told() -> None:
             "    late",
         ]
     )
+
+
+def test_views_that_are_not_shown_are_counted() -> None:
+    told = text(Overview(totals=Totals(views=3), views=(View("a", State.SERVING, "t"),)))
+
+    assert "views: 1 of 3" in told.splitlines()
 
 
 def test_a_schema_is_told_whole_where_it_is_wished_with_the_digest() -> None:

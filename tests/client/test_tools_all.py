@@ -64,7 +64,7 @@ async def test_everything_of_a_real_router_is_shown(router: Running) -> None:
             "    (repository: string, number: integer)"
         ),
         "merge  DuplicateName: ",
-        "allowed, but not there\n    explain_plan",
+        "named in allowedTools or tools, but not there\n    explain_plan",
         "ops/warehouse  Unreachable while it was listed",
         (
             "dev/github  Unreachable while it was called\n"

@@ -17,6 +17,7 @@ from bench.raw_upstream import Behaviour, RawUpstream, Received, Wire
 from bench.registered import register
 from bench.waiting import until, wait_until
 from client.command import run
+from pointsman import agent
 
 
 @pytest.fixture
@@ -83,6 +84,15 @@ def test_the_other_form_of_names_is_listed_where_it_is_wanted(url: str) -> None:
 
     assert "fixture__add" in safe
     assert "fixture.add" in dotted
+
+
+def test_a_form_of_names_is_asked_for_beside_what_the_address_asks_already(url: str) -> None:
+    shown = run("tools", f"{url}?names=safe&discover=1", "--names", "dotted").output
+
+    assert "search_tools" in shown
+    assert agent.address(f"{url}?names=safe&discover=1", "dotted").endswith(
+        "/mcp?discover=1&names=dotted"
+    )
 
 
 def test_the_list_as_json_is_what_agents_get(url: str) -> None:

@@ -149,7 +149,7 @@ def test_everything_that_is_known_is_on_the_page() -> None:
         *("The last good set of servers is held: some words", "2026-01-01 00:00:00 UTC"),
         *("some words", "Serving", "Unreachable", "github", "1 tool, 2.0 KiB", "sha256:0"),
         *('"default": "U+202E</pre><b>"', '"a": 1.50', "Left out", "Served, and flagged"),
-        *("DuplicateName", "sha256:1", "Allowed, but not there", "and 7 more", "3 times"),
+        *("DuplicateName", "sha256:1", "Named, but not there", "and 7 more", "3 times"),
         *("/mcp/views/some words", "Named, but no server", "Patterns that match no tool"),
         *("while it was called", "Next part", "tools left out", "tools flagged"),
     ):
