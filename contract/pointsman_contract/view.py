@@ -79,8 +79,9 @@ class ViewMeta(Part):
 
     @property
     def server_ids(self) -> tuple[str, ...]:
-        """The identities of its servers."""
-        return tuple(labels.server_id(self.namespace, name) for name in self.servers)
+        """The identities of its servers, each once; none is of another namespace."""
+        named = dict.fromkeys(name for name in self.servers if "/" not in name)
+        return tuple(labels.server_id(self.namespace, name) for name in named)
 
     @model_validator(mode="after")
     def _check(self) -> Self:

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl, unquote
 
 from pointsman_contract import labels
 from pointsman_router import hostnames, refusals
-from pointsman_router.endpoints import View
+from pointsman_router.endpoints import Endpoint
 from pointsman_router.listing import Form
 from pointsman_router.refusals import Refusal
 
@@ -70,20 +70,20 @@ def hosts(allowed: Iterable[str]) -> Hosts:
     return Hosts(frozenset(hostnames.allowed(name) for name in listed), any_host=False)
 
 
-def admit(head: Head, served: Hosts, default: Form) -> View | Refusal:
-    """Return the view that a request asks for, or why its body is not even read."""
+def admit(head: Head, served: Hosts, default: Form) -> Endpoint | Refusal:
+    """Return the endpoint that a request asks for, or why its body is not even read."""
     if len(head.hosts) != 1 or not served.answers(head.hosts[0]):
         return refusals.misdirected()
     if head.origins and not (len(head.origins) == 1 and served.trusts(head.origins[0])):
         return refusals.foreign_origin()
-    view = _view(head.target, default)
-    if isinstance(view, Refusal):
-        return view
+    endpoint = _view(head.target, default)
+    if isinstance(endpoint, Refusal):
+        return endpoint
     if head.verb != "POST":
         return refusals.wrong_verb()
     if head.content_type.partition(";")[0].strip().lower() != _JSON:
         return refusals.wrong_content_type()
-    return view
+    return endpoint
 
 
 def accepted(accept: Iterable[str]) -> Accepted:
@@ -110,7 +110,7 @@ def accept_problem(allowed: Accepted, *, modern: bool) -> Refusal | None:
     return refusals.not_acceptable(_JSON)
 
 
-def _view(target: str, default: Form) -> View | Refusal:
+def _view(target: str, default: Form) -> Endpoint | Refusal:
     if not target.startswith("/"):
         return refusals.invalid_request("The request's target must be a path.")
     path, _, query = target.partition("?")
@@ -119,15 +119,15 @@ def _view(target: str, default: Form) -> View | Refusal:
         case ["", "mcp"]:
             return _named_view(query, default)
         case ["", "mcp", "servers", name] if _is_name(name):
-            return _discovering(View(Form.BARE, unquote(name)), query)
+            return _discovering(Endpoint(Form.BARE, unquote(name)), query)
         case ["", "mcp", "servers", namespace, name] if _is_name(namespace) and _is_name(name):
             server = labels.server_id(unquote(namespace), unquote(name))
-            return _discovering(View(Form.BARE, server), query)
+            return _discovering(Endpoint(Form.BARE, server), query)
         case ["", "mcp", "views", *names] if len(names) in (1, 2) and all(map(_is_name, names)):
-            view = _named_view(query, default)
+            endpoint = _named_view(query, default)
             # As `labels.server_id` joins a namespace and a name.
             of = "/".join(map(unquote, names))
-            return replace(view, view=of) if isinstance(view, View) else view
+            return replace(endpoint, view=of) if isinstance(endpoint, Endpoint) else endpoint
         case _:
             return refusals.no_such_path()
 
@@ -137,22 +137,22 @@ def _is_name(part: str) -> bool:
     return bool(part) and "/" not in unquote(part)
 
 
-def _named_view(query: str, default: Form) -> View | Refusal:
+def _named_view(query: str, default: Form) -> Endpoint | Refusal:
     asked = _asked(query, "names")
     if not asked:
-        return _discovering(View(default), query)
+        return _discovering(Endpoint(default), query)
     if asked in ([Form.DOTTED], [Form.SAFE]):
-        return _discovering(View(Form(asked[0])), query)
+        return _discovering(Endpoint(Form(asked[0])), query)
     return refusals.invalid_request("names must be dotted or safe, once.")
 
 
-def _discovering(view: View, query: str) -> View | Refusal:
-    """Return `view`, its tools to be found rather than listed where `query` says so."""
+def _discovering(endpoint: Endpoint, query: str) -> Endpoint | Refusal:
+    """Return `endpoint`, its tools to be found rather than listed where `query` says so."""
     asked = _asked(query, "discover")
     if not asked:
-        return view
+        return endpoint
     if asked == ["1"]:
-        return replace(view, discover=True)
+        return replace(endpoint, discover=True)
     return refusals.invalid_request("discover must be 1, once.")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from pointsman_contract import rawjson
 from pointsman_router import endpoints, failures, lineage, refusals
 from pointsman_router.catalogue import Catalogue
-from pointsman_router.endpoints import View
+from pointsman_router.endpoints import Endpoint
 from pointsman_router.exposure import Route
 from pointsman_router.failures import Failure
 from pointsman_router.listing import CATALOGUE_KEY
@@ -14,7 +14,7 @@ from pointsman_router.refusals import Refusal
 
 def problem(
     catalogue: Catalogue,
-    view: View,
+    endpoint: Endpoint,
     name: str,
     route: Route | None,
     meta: Mapping[str, bytes] | None,
@@ -30,13 +30,13 @@ def problem(
             revision = rawjson.string(named)
         except rawjson.Malformed:
             return refusals.invalid_params(f"params._meta's {CATALOGUE_KEY} must be a string.")
-    if route is None and (waiting := endpoints.unapproved(catalogue, view, name)):
+    if route is None and (waiting := endpoints.unapproved(catalogue, endpoint, name)):
         return failures.unapproved(waiting.server, is_changed=waiting.is_changed)
-    if revision is None or revision == endpoints.revision(catalogue, view):
+    if revision is None or revision == endpoints.revision(catalogue, endpoint):
         return None
-    now, known = lineage.lead(route), endpoints.lineage(catalogue, view)
+    now, known = lineage.lead(route), endpoints.lineage(catalogue, endpoint)
     try:
-        then = lineage.at(known, revision, (view.server, name), now)
+        then = lineage.at(known, revision, (endpoint.server, name), now)
     except lineage.UnknownRevision:
         return failures.of_unknown_list(now.server) if now else None
     if now is not None:

@@ -18,7 +18,7 @@ from pointsman_router import (
 )
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.dispatch_beside import PromptsListed, UrisListed
-from pointsman_router.endpoints import View
+from pointsman_router.endpoints import Endpoint
 from pointsman_router.eras import Revision, legacy
 from pointsman_router.failures import Failure
 from pointsman_router.jsonrpc import Notification, Request
@@ -115,7 +115,7 @@ def no_headers(_: str) -> Sequence[str]:
 
 def decide(
     catalogue: Catalogue,
-    view: View,
+    endpoint: Endpoint,
     request: Request,
     revision: Revision,
     page_size: int,
@@ -126,37 +126,37 @@ def decide(
     `sent` are the headers that it came with.
     """
     modern = revision is Revision.MODERN
-    view = endpoints.resolved(catalogue, view)
+    endpoint = endpoints.resolved(catalogue, endpoint)
     match request.method:
         case "tools/call":
-            return call_tool(catalogue, view, request, sent if modern else None)
+            return call_tool(catalogue, endpoint, request, sent if modern else None)
         case "tools/list":
-            return list_tools(catalogue, view, request.params, page_size)
+            return list_tools(catalogue, endpoint, request.params, page_size)
         case "initialize" if not modern:
-            return _welcome(view, request.params)
+            return _welcome(endpoint, request.params)
         case "ping" if not modern:
             return Empty()
         case "logging/setLevel" if not modern:
             return _set_level(request.params)
         case "server/discover" if modern:
-            return Discovered(view.tools_alone)
+            return Discovered(endpoint.tools_alone)
         case "subscriptions/listen" if modern:
-            return _listen(view, request.params)
+            return _listen(endpoint, request.params)
         case "prompts/get":
-            return dispatch_beside.get_prompt(catalogue, view.beside, request, revision)
+            return dispatch_beside.get_prompt(catalogue, endpoint.beside, request, revision)
         case "resources/read":
-            return dispatch_beside.read_resource(catalogue, view.beside, request, revision)
+            return dispatch_beside.read_resource(catalogue, endpoint.beside, request, revision)
         case "completion/complete":
-            return dispatch_beside.complete(catalogue, view.beside, request, revision)
+            return dispatch_beside.complete(catalogue, endpoint.beside, request, revision)
         case "prompts/list" | "resources/list" | "resources/templates/list":
-            return _list_beside(catalogue, view, request, page_size)
+            return _list_beside(catalogue, endpoint, request, page_size)
         case method:
             return refusals.method_not_found(revision, method)
 
 
-def _welcome(view: View, params: Mapping[str, bytes]) -> Welcome | Refusal:
+def _welcome(endpoint: Endpoint, params: Mapping[str, bytes]) -> Welcome | Refusal:
     agreed = legacy.agreed(params)
-    return agreed if isinstance(agreed, Refusal) else Welcome(agreed, view.tools_alone)
+    return agreed if isinstance(agreed, Refusal) else Welcome(agreed, endpoint.tools_alone)
 
 
 def _set_level(params: Mapping[str, bytes]) -> Empty | Refusal:
@@ -178,27 +178,29 @@ def take_note(notification: Notification) -> Refusal | None:
 
 
 def list_tools(
-    catalogue: Catalogue, view: View, params: Mapping[str, bytes], page_size: int
+    catalogue: Catalogue, endpoint: Endpoint, params: Mapping[str, bytes], page_size: int
 ) -> Decision:
     """Answer `tools/list` from the snapshot."""
     cursor = _cursor(params)
     if isinstance(cursor, Refusal):
         return cursor
-    if catalogue.echo and view.is_whole:
+    if catalogue.echo and endpoint.is_whole:
         return EchoListed(catalogue.revision) if cursor is None else refusals.unknown_cursor()
     good = Good(catalogue.ttl_ms, catalogue.private)
-    if view.discover:
-        revision = endpoints.revision(catalogue, view)
+    if endpoint.discover:
+        revision = endpoints.revision(catalogue, endpoint)
         return Offered(revision, good) if cursor is None else refusals.unknown_cursor()
     try:
-        page = listing.page(endpoints.shown(catalogue, view), view.form, cursor, page_size)
+        page = listing.page(endpoints.shown(catalogue, endpoint), endpoint.form, cursor, page_size)
     except listing.UnknownCursor:
         return refusals.unknown_cursor()
-    revision = endpoints.revision(catalogue, view)
-    return Listed(page.lines, view.form, revision, page.next_cursor, good)
+    revision = endpoints.revision(catalogue, endpoint)
+    return Listed(page.lines, endpoint.form, revision, page.next_cursor, good)
 
 
-def call_tool(catalogue: Catalogue, view: View, request: Request, sent: Sent | None) -> Decision:
+def call_tool(
+    catalogue: Catalogue, endpoint: Endpoint, request: Request, sent: Sent | None
+) -> Decision:
     """Decide where a `tools/call` goes: by exact look-up of its name, or nowhere.
 
     `sent` are the headers of a modern agent, which has to repeat some arguments there. It cannot
@@ -210,10 +212,10 @@ def call_tool(catalogue: Catalogue, view: View, request: Request, sent: Sent | N
     arguments = request.params.get("arguments", b"{}")
     if rawjson.kind(arguments) != "{":
         return refusals.invalid_params("params.arguments must be an object.")
-    if catalogue.echo and view.is_whole and name == ECHO:
+    if catalogue.echo and endpoint.is_whole and name == ECHO:
         return _echo(arguments)
     is_modern, is_found = sent is not None, False
-    if view.discover and not (catalogue.echo and view.is_whole):
+    if endpoint.discover and not (catalogue.echo and endpoint.is_whole):
         match metatools.read(name, arguments):
             case Called(name, arguments):
                 sent, is_found = None, True
@@ -221,18 +223,18 @@ def call_tool(catalogue: Catalogue, view: View, request: Request, sent: Sent | N
                 pass
             case answer:
                 return answer
-    route = endpoints.routes(catalogue, view).get(name)
-    if problem := chosen.problem(catalogue, view, name, route, request.meta):
+    route = endpoints.routes(catalogue, endpoint).get(name)
+    if problem := chosen.problem(catalogue, endpoint, name, route, request.meta):
         return problem
     if route is None:
-        return refusals.unknown_tool(name, endpoints.became(catalogue, view, name))
+        return refusals.unknown_tool(name, endpoints.became(catalogue, endpoint, name))
     if sent and (wrong := paramheaders.mismatch(route.annotations, arguments, sent)):
         return refusals.header_mismatch(wrong.header, wrong.why)
     return outgoing.forward(route, request, arguments, is_modern=is_modern, by_arguments=is_found)
 
 
 def _list_beside(
-    catalogue: Catalogue, view: View, request: Request, page_size: int
+    catalogue: Catalogue, endpoint: Endpoint, request: Request, page_size: int
 ) -> PromptsListed | UrisListed | Refusal:
     cursor = _cursor(request.params)
     if isinstance(cursor, Refusal):
@@ -240,13 +242,15 @@ def _list_beside(
     listed: PromptsListed | UrisListed | Refusal
     if request.method in dispatch_beside.URI_LISTS:
         listed = dispatch_beside.list_uris(
-            catalogue, request.method, view.beside, cursor, page_size
+            catalogue, request.method, endpoint.beside, cursor, page_size
         )
     else:
-        listed = dispatch_beside.list_prompts(catalogue, view.form, view.beside, cursor, page_size)
+        listed = dispatch_beside.list_prompts(
+            catalogue, endpoint.form, endpoint.beside, cursor, page_size
+        )
     if isinstance(listed, Refusal):
         return listed
-    return replace(listed, revision=endpoints.revision(catalogue, view))
+    return replace(listed, revision=endpoints.revision(catalogue, endpoint))
 
 
 def _cursor(params: Mapping[str, bytes]) -> str | Refusal | None:
@@ -257,14 +261,14 @@ def _cursor(params: Mapping[str, bytes]) -> str | Refusal | None:
         return refusals.invalid_params("cursor must be a string.")
 
 
-def _listen(view: View, params: Mapping[str, bytes]) -> Listen | Refusal:
+def _listen(endpoint: Endpoint, params: Mapping[str, bytes]) -> Listen | Refusal:
     try:
         wanted = changes.wanted(params.get("notifications", b"{}"))
     except rawjson.Malformed:
         return refusals.invalid_params(
             "params.notifications must be an object with unique members."
         )
-    return Listen(tuple(of for of in wanted if of is Exposed.TOOLS or not view.tools_alone))
+    return Listen(tuple(of for of in wanted if of is Exposed.TOOLS or not endpoint.tools_alone))
 
 
 def _echo(arguments: bytes) -> Echoed | Refusal:

@@ -16,7 +16,7 @@ NOBODY = ""
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class Endpoint:
     """Which list an endpoint shows."""
 
     form: Form
@@ -43,72 +43,72 @@ class View:
         return NOBODY if self.tools_alone else self.server
 
 
-def is_there(catalogue: Catalogue, view: View) -> bool:
+def is_there(catalogue: Catalogue, endpoint: Endpoint) -> bool:
     """Say whether an endpoint is that of something registered; the one of the whole always is."""
-    if view.view is not None:
-        return view.view in catalogue.views
-    return view.server is None or view.server in catalogue.exposures
+    if endpoint.view is not None:
+        return endpoint.view in catalogue.views
+    return endpoint.server is None or endpoint.server in catalogue.exposures
 
 
-def resolved(catalogue: Catalogue, view: View) -> View:
+def resolved(catalogue: Catalogue, endpoint: Endpoint) -> Endpoint:
     """Return an endpoint as it is in this snapshot: a view says itself how tools are found."""
-    table = _table(catalogue, view)
-    return replace(view, discover=True) if table and table.searches else view
+    table = _table(catalogue, endpoint)
+    return replace(endpoint, discover=True) if table and table.searches else endpoint
 
 
-def shown(catalogue: Catalogue, view: View) -> Sequence[Line]:
+def shown(catalogue: Catalogue, endpoint: Endpoint) -> Sequence[Line]:
     """Return the tools that an endpoint lists, in order."""
-    if view.is_whole:
-        return catalogue.lines[view.form]
-    if view.view is not None:
-        table = _table(catalogue, view)
-        return table.lines[view.form] if table else ()
-    exposure = catalogue.exposures.get(view.server or NOBODY)
+    if endpoint.is_whole:
+        return catalogue.lines[endpoint.form]
+    if endpoint.view is not None:
+        table = _table(catalogue, endpoint)
+        return table.lines[endpoint.form] if table else ()
+    exposure = catalogue.exposures.get(endpoint.server or NOBODY)
     # In the offer's order, which is that of the tools' own names.
     return tuple(exposure.lines.values()) if exposure else ()
 
 
-def routes(catalogue: Catalogue, view: View) -> Mapping[str, Route]:
+def routes(catalogue: Catalogue, endpoint: Endpoint) -> Mapping[str, Route]:
     """Return where the names lead that can be called at an endpoint."""
-    if view.is_whole:
+    if endpoint.is_whole:
         return catalogue.routes
-    if view.view is not None:
-        table = _table(catalogue, view)
+    if endpoint.view is not None:
+        table = _table(catalogue, endpoint)
         return table.routes if table else {}
-    exposure = catalogue.exposures.get(view.server or NOBODY)
+    exposure = catalogue.exposures.get(endpoint.server or NOBODY)
     return exposure.bare if exposure else {}
 
 
-def revision(catalogue: Catalogue, view: View) -> str:
+def revision(catalogue: Catalogue, endpoint: Endpoint) -> str:
     """Return the revision of what an endpoint lists; a view has one of its own."""
-    table = _table(catalogue, view)
+    table = _table(catalogue, endpoint)
     return table.revision if table else catalogue.revision
 
 
-def lineage(catalogue: Catalogue, view: View) -> Lineage:
+def lineage(catalogue: Catalogue, endpoint: Endpoint) -> Lineage:
     """Return what agents may have chosen from before at an endpoint."""
-    table = _table(catalogue, view)
+    table = _table(catalogue, endpoint)
     return table.lineage if table else catalogue.lineage
 
 
-def unapproved(catalogue: Catalogue, view: View, name: str) -> Unapproved | None:
+def unapproved(catalogue: Catalogue, endpoint: Endpoint, name: str) -> Unapproved | None:
     """Return the tool that a name would lead to if a person approved of it."""
-    if view.is_whole:
+    if endpoint.is_whole:
         return catalogue.unapproved.get(name)
-    if view.view is not None:
-        table = _table(catalogue, view)
+    if endpoint.view is not None:
+        table = _table(catalogue, endpoint)
         return table.unapproved.get(name) if table else None
-    exposure = catalogue.exposures.get(view.server or NOBODY)
+    exposure = catalogue.exposures.get(endpoint.server or NOBODY)
     return exposure.unapproved.get(name) if exposure else None
 
 
-def became(catalogue: Catalogue, view: View, name: str) -> str | None:
+def became(catalogue: Catalogue, endpoint: Endpoint, name: str) -> str | None:
     """Return what became of a name that leads nowhere, as far as this endpoint ever listed it."""
-    if view.view is None:
-        return catalogues.became(catalogue, name, view.server)
-    table = _table(catalogue, view)
+    if endpoint.view is None:
+        return catalogues.became(catalogue, name, endpoint.server)
+    table = _table(catalogue, endpoint)
     return views.became(table, name) if table else None
 
 
-def _table(catalogue: Catalogue, view: View) -> Table | None:
-    return catalogue.views.get(view.view) if view.view is not None else None
+def _table(catalogue: Catalogue, endpoint: Endpoint) -> Table | None:
+    return catalogue.views.get(endpoint.view) if endpoint.view is not None else None

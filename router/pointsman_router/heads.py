@@ -8,7 +8,7 @@ from aiohttp import web
 from multidict import CIMultiDictProxy, istr
 
 from pointsman_router.admission import Accepted, Head
-from pointsman_router.endpoints import View
+from pointsman_router.endpoints import Endpoint
 from pointsman_router.eras import modern
 from pointsman_router.httpbytes import USUAL, Spoken
 from pointsman_router.paramheaders import Sent
@@ -25,7 +25,7 @@ _HOST, _ORIGIN, _TYPE, _ACCEPT = map(istr, ("Host", "Origin", "Content-Type", "A
 class Admitted:
     """What follows from a head that was let in."""
 
-    view: View
+    endpoint: Endpoint
     accepted: Accepted
 
 

@@ -81,7 +81,7 @@ class Reception:
         admitted = self._admitted(request)
         if isinstance(admitted, Refusal):
             return respond.refused(admitted)
-        if not endpoints.is_there(self._current(), admitted.view):
+        if not endpoints.is_there(self._current(), admitted.endpoint):
             return respond.refused(refusals.no_such_path())
         body = await self._body(request)
         if isinstance(body, Refusal):
@@ -101,7 +101,7 @@ class Reception:
             return
         visit = read.visit
         # No steady head repeats an argument.
-        admitted = Admitted(visit.view, visit.accepted)
+        admitted = Admitted(visit.endpoint, visit.accepted)
         self._familiar.learn(form, Meaning(admitted, visit.headers, dispatch.no_headers))
 
     def _understood(
@@ -117,15 +117,22 @@ class Reception:
         if flight is not None:
             catalogue, begun = flight.catalogue, flight.begun
         admitted = meaning.admitted
-        view = admitted.view
-        if not endpoints.is_there(catalogue, view):
+        endpoint = admitted.endpoint
+        if not endpoints.is_there(catalogue, endpoint):
             return respond.refused(refusals.no_such_path())
         try:
             parsed = jsonrpc.parse(body)
         except jsonrpc.NotAMessage as wrong:
             return respond.refused(refusals.not_a_message(wrong), wrong.id)
         visit = Visit(
-            catalogue, view, admitted.accepted, meaning.headers, outlet, meaning.sent, trace, begun
+            catalogue,
+            endpoint,
+            admitted.accepted,
+            meaning.headers,
+            outlet,
+            meaning.sent,
+            trace,
+            begun,
         )
         return Read(parsed, visit)
 
@@ -134,10 +141,10 @@ class Reception:
         if key is not None and (admitted := self._known.get(key)):
             return admitted
         head = heads.head(request)
-        view = admission.admit(head, self._policy.hosts, self._policy.default_form)
-        if isinstance(view, Refusal):
-            return view
-        admitted = Admitted(view, admission.accepted(head.accept))
+        endpoint = admission.admit(head, self._policy.hosts, self._policy.default_form)
+        if isinstance(endpoint, Refusal):
+            return endpoint
+        admitted = Admitted(endpoint, admission.accepted(head.accept))
         if key is not None:
             if len(self._known) >= _KNOWN_HEADS_MAX:
                 self._known.clear()

@@ -12,7 +12,7 @@ from pointsman_router import admission, dispatch, jsonrpc, refusals, respond
 from pointsman_router.admission import Accepted
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.dispatch import Listen
-from pointsman_router.endpoints import View
+from pointsman_router.endpoints import Endpoint
 from pointsman_router.eras import Revision, legacy, modern
 from pointsman_router.failures import Failure
 from pointsman_router.foreseen import Foreseen, foreseen
@@ -39,7 +39,7 @@ class Visit(msgspec.Struct, frozen=True):
     """What one HTTP request brings beside its body, and the snapshot that it is served from."""
 
     catalogue: Catalogue
-    view: View
+    endpoint: Endpoint
     accepted: Accepted
     headers: modern.Headers
     outlet: Outlet
@@ -64,7 +64,7 @@ class Relay:
         forwarding: Forwarding,
         renewed: Callable[[str], Awaitable[Catalogue]],
         subscriptions: Subscriptions,
-        search: Callable[[Catalogue, View, Search], Awaitable[Found]],
+        search: Callable[[Catalogue, Endpoint, Search], Awaitable[Found]],
     ) -> None:
         self.identity = identity
         self._page_size = page_size
@@ -158,10 +158,15 @@ class Relay:
                         return await self._again(request, asker, visit, forward, came, in_batch)
                     return came
                 case Listen() as listen:
-                    return await self._subscriptions.serve(listen, visit.view, asker, visit.outlet)
+                    return await self._subscriptions.serve(
+                        listen, visit.endpoint, asker, visit.outlet
+                    )
                 case Search() as search:
                     found = await self._meanwhile(
-                        self._search(visit.catalogue, visit.view, search), asker, visit, in_batch
+                        self._search(visit.catalogue, visit.endpoint, search),
+                        asker,
+                        visit,
+                        in_batch,
                     )
                     if found is None:
                         return respond.refused(refusals.draining(), asker.id)
@@ -174,7 +179,7 @@ class Relay:
 
     def _decide(self, request: Request, revision: Revision, visit: Visit) -> dispatch.Decision:
         return dispatch.decide(
-            visit.catalogue, visit.view, request, revision, self._page_size, visit.sent
+            visit.catalogue, visit.endpoint, request, revision, self._page_size, visit.sent
         )
 
     async def _carry(

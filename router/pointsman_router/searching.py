@@ -8,7 +8,7 @@ from functools import partial
 
 from pointsman_router import endpoints
 from pointsman_router.catalogue import Catalogue
-from pointsman_router.endpoints import View
+from pointsman_router.endpoints import Endpoint
 from pointsman_router.listing import Line
 from pointsman_router.metatools import Found, Search
 from pointsman_router.search import Index
@@ -36,12 +36,12 @@ class Searching:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="search")
         self._is_used = False
         # That thread's alone, in the order of their last use.
-        self._kept: dict[View, _Kept] = {}
+        self._kept: dict[Endpoint, _Kept] = {}
 
-    async def find(self, catalogue: Catalogue, view: View, search: Search) -> Found:
+    async def find(self, catalogue: Catalogue, endpoint: Endpoint, search: Search) -> Found:
         """Return what `search` finds."""
         self._is_used = True
-        work = partial(self._find, catalogue, view, search)
+        work = partial(self._find, catalogue, endpoint, search)
         return await asyncio.get_running_loop().run_in_executor(self._thread, work)
 
     def changed(self) -> None:
@@ -54,19 +54,21 @@ class Searching:
         self._thread.submit(self._forget_all)
         self._thread.shutdown(wait=False)
 
-    def _find(self, catalogue: Catalogue, view: View, search: Search) -> Found:
-        lines = tuple(endpoints.shown(catalogue, view))
-        kept = self._kept.get(view)
+    def _find(self, catalogue: Catalogue, endpoint: Endpoint, search: Search) -> Found:
+        lines = tuple(endpoints.shown(catalogue, endpoint))
+        kept = self._kept.get(endpoint)
         if kept is not None and kept.lines != lines:
-            self._drop(view)
+            self._drop(endpoint)
             kept = None
         if kept is None:
-            kept = _Kept(lines, Index(lines, view.form))
-        self._kept.pop(view, None)
-        self._kept[view] = kept
+            kept = _Kept(lines, Index(lines, endpoint.form))
+        self._kept.pop(endpoint, None)
+        self._kept[endpoint] = kept
         self._make_room()
         ranked = kept.index.find(search.query, search.limit)
-        return Found(ranked.tools, view.form, ranked.total, endpoints.revision(catalogue, view))
+        return Found(
+            ranked.tools, endpoint.form, ranked.total, endpoints.revision(catalogue, endpoint)
+        )
 
     def _make_room(self) -> None:
         while len(self._kept) > 1 and self._tools_kept > self._tools_max:
@@ -79,13 +81,13 @@ class Searching:
     def _forget(self) -> None:
         """Drop what is no longer so."""
         catalogue = self._current()
-        for view, kept in tuple(self._kept.items()):
-            if kept.lines != tuple(endpoints.shown(catalogue, view)):
-                self._drop(view)
+        for endpoint, kept in tuple(self._kept.items()):
+            if kept.lines != tuple(endpoints.shown(catalogue, endpoint)):
+                self._drop(endpoint)
 
     def _forget_all(self) -> None:
-        for view in tuple(self._kept):
-            self._drop(view)
+        for endpoint in tuple(self._kept):
+            self._drop(endpoint)
 
-    def _drop(self, view: View) -> None:
-        self._kept.pop(view).index.close()
+    def _drop(self, endpoint: Endpoint) -> None:
+        self._kept.pop(endpoint).index.close()

@@ -8,7 +8,7 @@ from pointsman_contract.meta import Exposed
 from pointsman_router import changes, dispatch, dispatch_beside, endpoints, refusals, respond
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.dispatch import Listen
-from pointsman_router.endpoints import View
+from pointsman_router.endpoints import Endpoint
 from pointsman_router.eras import Revision
 from pointsman_router.listing import Form, Line
 from pointsman_router.outlet import Outlet
@@ -24,11 +24,11 @@ class _Audience:
         self.changes: Counter[Exposed] = Counter()
         self.streams: dict[asyncio.Event, tuple[Exposed, ...]] = {}
 
-    def see(self, catalogue: Catalogue, view: View) -> None:
+    def see(self, catalogue: Catalogue, endpoint: Endpoint) -> None:
         """Stir the streams that are to be told of what `catalogue` changes."""
         changed = set()
         for of, before in self.shown.items():
-            now = _shown(catalogue, view, of)
+            now = _shown(catalogue, endpoint, of)
             if now != before:
                 self.shown[of] = now
                 self.changes[of] += 1
@@ -54,14 +54,16 @@ class Subscriptions:
         self._streams_max = streams_max
         self._pause_s = pause_s
         self._streams_open = 0
-        self._audiences: dict[View, _Audience] = {}
+        self._audiences: dict[Endpoint, _Audience] = {}
         self._ending = asyncio.Event()
 
-    async def serve(self, listen: Listen, view: View, asker: Asker, outlet: Outlet) -> Response:
+    async def serve(
+        self, listen: Listen, endpoint: Endpoint, asker: Asker, outlet: Outlet
+    ) -> Response:
         """Tell one agent of changes until it leaves or the router ends; return the last message."""
         if self._streams_open >= self._streams_max:
             return respond.refused(refusals.too_many_streams(), asker.id)
-        audience = self._audience(view, listen.lists)
+        audience = self._audience(endpoint, listen.lists)
         stirred = asyncio.Event()
         told = {of: audience.changes[of] for of in listen.lists}
         audience.streams[stirred] = listen.lists
@@ -84,13 +86,13 @@ class Subscriptions:
             self._streams_open -= 1
             del audience.streams[stirred]
             if not audience.streams:
-                self._audiences.pop(view, None)
+                self._audiences.pop(endpoint, None)
 
     def changed(self) -> None:
         """Take a new snapshot into account; to be called for each."""
         catalogue = self._current()
-        for view, audience in self._audiences.items():
-            audience.see(catalogue, view)
+        for endpoint, audience in self._audiences.items():
+            audience.see(catalogue, endpoint)
 
     def end(self) -> None:
         """End every stream with its last message, and each that is opened from now on.
@@ -102,11 +104,11 @@ class Subscriptions:
             for stream in audience.streams:
                 stream.set()
 
-    def _audience(self, view: View, lists: Iterable[Exposed]) -> _Audience:
-        audience = self._audiences.setdefault(view, _Audience())
+    def _audience(self, endpoint: Endpoint, lists: Iterable[Exposed]) -> _Audience:
+        audience = self._audiences.setdefault(endpoint, _Audience())
         for of in lists:
             if of not in audience.shown:
-                audience.shown[of] = _shown(self._current(), view, of)
+                audience.shown[of] = _shown(self._current(), endpoint, of)
         return audience
 
     async def _pause(self) -> None:
@@ -117,23 +119,23 @@ class Subscriptions:
             pass
 
 
-def _shown(catalogue: Catalogue, view: View, of: Exposed) -> object:
+def _shown(catalogue: Catalogue, endpoint: Endpoint, of: Exposed) -> object:
     """Return what makes a list another one, in its order, as a modern agent sees it."""
-    view = endpoints.resolved(catalogue, view)
+    endpoint = endpoints.resolved(catalogue, endpoint)
     match of:
         case Exposed.TOOLS:
-            if catalogue.echo and view.is_whole:
+            if catalogue.echo and endpoint.is_whole:
                 return (dispatch.ECHO,)
-            return _rendered(endpoints.shown(catalogue, view), view.form)
+            return _rendered(endpoints.shown(catalogue, endpoint), endpoint.form)
         case Exposed.PROMPTS:
-            lines = dispatch_beside.prompt_lines(catalogue, view.form, view.beside)
-            return _rendered(lines, view.form)
+            lines = dispatch_beside.prompt_lines(catalogue, endpoint.form, endpoint.beside)
+            return _rendered(lines, endpoint.form)
         case Exposed.RESOURCES:
             # Nobody is told of templates otherwise.
             return tuple(
                 tuple(
                     line.render(Revision.MODERN)
-                    for line in dispatch_beside.uri_lines(catalogue, member, view.beside)
+                    for line in dispatch_beside.uri_lines(catalogue, member, endpoint.beside)
                 )
                 for member in dispatch_beside.URI_LISTS.values()
             )

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pointsman_contract import digest, labels, names, view
+from pointsman_contract import digest, names, view
 from pointsman_contract.view import Discovery, NameForm, ViewMeta
 from pointsman_router import departed, lineage, metatools
 from pointsman_router.departed import Memory
@@ -96,13 +96,7 @@ def became(table: Table, name: str) -> str | None:
 def _servers(named: NamedView, exposures: Mapping[str, Exposure]) -> tuple[Exposure, ...]:
     if named.meta is None or named.skip:
         return ()
-    ids = dict.fromkeys(
-        labels.server_id(named.meta.namespace, name)
-        for name in named.meta.servers
-        # It would spell the identity of a server of another namespace.
-        if "/" not in name
-    )
-    return tuple(exposures[id_] for id_ in ids if id_ in exposures)
+    return tuple(exposures[id_] for id_ in named.meta.server_ids if id_ in exposures)
 
 
 def _same(some: Sequence[Exposure], others: Sequence[Exposure]) -> bool:

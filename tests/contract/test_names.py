@@ -137,6 +137,7 @@ def test_a_bare_name_is_safe_and_as_short_and_that_of_no_other_prefix(
     named: tuple[str, str], max_length: int
 ) -> None:
     prefix, tool = named
+    assume(tool)
     bare = names.bare(tool, max_length=max_length)
     safe = names.of(prefix, tool, max_length=10_000).safe
 

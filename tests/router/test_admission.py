@@ -6,7 +6,7 @@ import pytest
 
 from pointsman_router import admission
 from pointsman_router.admission import Head, Hosts
-from pointsman_router.endpoints import View
+from pointsman_router.endpoints import Endpoint
 from pointsman_router.listing import Form
 from pointsman_router.refusals import Refusal
 
@@ -28,7 +28,7 @@ def status(head: Head, served: Hosts = SERVED) -> int:
 
 
 def test_a_good_request_is_let_in() -> None:
-    assert admission.admit(GOOD, SERVED, Form.DOTTED) == View(Form.DOTTED)
+    assert admission.admit(GOOD, SERVED, Form.DOTTED) == Endpoint(Form.DOTTED)
 
 
 @pytest.mark.parametrize("verb", ["GET", "DELETE", "PUT", "PATCH", "HEAD", "OPTIONS", "FOO"])
@@ -69,34 +69,37 @@ def test_h02_a_target_that_is_no_path_is_refused(target: str) -> None:
 @pytest.mark.parametrize(
     ("target", "view"),
     [
-        ("/mcp", View(Form.SAFE)),
-        ("/mcp/", View(Form.SAFE)),
-        ("/mcp?", View(Form.SAFE)),
-        ("/mcp?x=1", View(Form.SAFE)),
-        ("/mcp?names=dotted", View(Form.DOTTED)),
-        ("/mcp?names=safe", View(Form.SAFE)),
-        ("/mcp/?names=dotted&x=1", View(Form.DOTTED)),
-        ("/mcp?n%61mes=d%6Ftted", View(Form.DOTTED)),
-        ("/mcp/servers/tools/github", View(Form.BARE, "tools/github")),
-        ("/mcp/servers/tools/github/", View(Form.BARE, "tools/github")),
-        ("/mcp/servers/tools/github?names=safe", View(Form.BARE, "tools/github")),
-        ("/mcp/servers/github", View(Form.BARE, "github")),
-        ("/mcp/servers/my%20server%C3%BC", View(Form.BARE, "my serverü")),
-        ("/mcp/servers/..", View(Form.BARE, "..")),
-        ("/mcp/views/tools/support", View(Form.SAFE, view="tools/support")),
-        ("/mcp/views/tools/support/", View(Form.SAFE, view="tools/support")),
-        ("/mcp/views/tools/support?names=dotted", View(Form.DOTTED, view="tools/support")),
-        ("/mcp/views/tools/s%75pport?x=1", View(Form.SAFE, view="tools/support")),
-        ("/mcp/views/support", View(Form.SAFE, view="support")),
-        ("/mcp?discover=1", View(Form.SAFE, discover=True)),
-        ("/mcp/?x=1&disc%6Fver=%31", View(Form.SAFE, discover=True)),
-        ("/mcp?names=dotted&discover=1", View(Form.DOTTED, discover=True)),
-        ("/mcp?discover=1&names=safe", View(Form.SAFE, discover=True)),
-        ("/mcp/servers/tools/github?discover=1", View(Form.BARE, "tools/github", discover=True)),
-        ("/mcp/servers/github/?discover=1", View(Form.BARE, "github", discover=True)),
+        ("/mcp", Endpoint(Form.SAFE)),
+        ("/mcp/", Endpoint(Form.SAFE)),
+        ("/mcp?", Endpoint(Form.SAFE)),
+        ("/mcp?x=1", Endpoint(Form.SAFE)),
+        ("/mcp?names=dotted", Endpoint(Form.DOTTED)),
+        ("/mcp?names=safe", Endpoint(Form.SAFE)),
+        ("/mcp/?names=dotted&x=1", Endpoint(Form.DOTTED)),
+        ("/mcp?n%61mes=d%6Ftted", Endpoint(Form.DOTTED)),
+        ("/mcp/servers/tools/github", Endpoint(Form.BARE, "tools/github")),
+        ("/mcp/servers/tools/github/", Endpoint(Form.BARE, "tools/github")),
+        ("/mcp/servers/tools/github?names=safe", Endpoint(Form.BARE, "tools/github")),
+        ("/mcp/servers/github", Endpoint(Form.BARE, "github")),
+        ("/mcp/servers/my%20server%C3%BC", Endpoint(Form.BARE, "my serverü")),
+        ("/mcp/servers/..", Endpoint(Form.BARE, "..")),
+        ("/mcp/views/tools/support", Endpoint(Form.SAFE, view="tools/support")),
+        ("/mcp/views/tools/support/", Endpoint(Form.SAFE, view="tools/support")),
+        ("/mcp/views/tools/support?names=dotted", Endpoint(Form.DOTTED, view="tools/support")),
+        ("/mcp/views/tools/s%75pport?x=1", Endpoint(Form.SAFE, view="tools/support")),
+        ("/mcp/views/support", Endpoint(Form.SAFE, view="support")),
+        ("/mcp?discover=1", Endpoint(Form.SAFE, discover=True)),
+        ("/mcp/?x=1&disc%6Fver=%31", Endpoint(Form.SAFE, discover=True)),
+        ("/mcp?names=dotted&discover=1", Endpoint(Form.DOTTED, discover=True)),
+        ("/mcp?discover=1&names=safe", Endpoint(Form.SAFE, discover=True)),
+        (
+            "/mcp/servers/tools/github?discover=1",
+            Endpoint(Form.BARE, "tools/github", discover=True),
+        ),
+        ("/mcp/servers/github/?discover=1", Endpoint(Form.BARE, "github", discover=True)),
     ],
 )
-def test_a_path_means_one_endpoint(target: str, view: View) -> None:
+def test_a_path_means_one_endpoint(target: str, view: Endpoint) -> None:
     assert admission.admit(replace(GOOD, target=target), SERVED, Form.SAFE) == view
 
 

@@ -14,7 +14,7 @@ from pointsman_contract.report import ServerReason
 from pointsman_router import catalogue, dispatch, failures
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.dispatch import Decision, Echoed, Listed
-from pointsman_router.endpoints import View
+from pointsman_router.endpoints import Endpoint
 from pointsman_router.eras import Revision
 from pointsman_router.failures import Executed, Failure
 from pointsman_router.jsonrpc import Request
@@ -22,7 +22,7 @@ from pointsman_router.listing import CATALOGUE_KEY, Form
 from pointsman_router.outgoing import Forward
 from pointsman_router.refusals import Refusal
 
-DOTTED, SAFE, ONE = View(Form.DOTTED), View(Form.SAFE), View(Form.BARE, "tools/github")
+DOTTED, SAFE, ONE = Endpoint(Form.DOTTED), Endpoint(Form.SAFE), Endpoint(Form.BARE, "tools/github")
 GITHUB = server("tools/github")
 SEARCH = Known(GITHUB, found("search", "read"))
 FIRST = built(SEARCH)
@@ -41,7 +41,7 @@ def called(
     name: str = "github.search",
     named: str | bytes | None = None,
     *,
-    view: View = DOTTED,
+    view: Endpoint = DOTTED,
     revision: Revision = Revision.V2025_11_25,
 ) -> Decision:
     """What becomes of a call that names a revision, which may be any JSON."""
@@ -68,7 +68,7 @@ def unknown(decision: Decision) -> bool:
 
 
 @every_way
-def test_a_call_that_names_the_list_in_force_goes_on(view: View, name: str) -> None:
+def test_a_call_that_names_the_list_in_force_goes_on(view: Endpoint, name: str) -> None:
     decision = called(FIRST, name, FIRST.revision, view=view)
 
     assert isinstance(decision, Forward)
@@ -90,7 +90,7 @@ def test_a_call_that_names_the_list_in_force_goes_on(view: View, name: str) -> N
     ],
 )
 def test_a_call_goes_on_where_only_other_things_changed(
-    view: View, name: str, after: list[Known]
+    view: Endpoint, name: str, after: list[Known]
 ) -> None:
     now = built(*after, previous=FIRST)
 
@@ -127,7 +127,7 @@ def test_a_call_goes_on_where_only_other_things_changed(
     ],
 )
 def test_a_call_is_refused_where_its_tool_changed_since(
-    view: View, name: str, after: Known, says: str
+    view: Endpoint, name: str, after: Known, says: str
 ) -> None:
     now = built(after, previous=FIRST)
 
@@ -171,7 +171,7 @@ def test_a_list_that_this_replica_does_not_know_is_no_list_to_choose_from(named:
 @pytest.mark.parametrize("named", [None, "0" * 16, FIRST.revision])
 @pytest.mark.parametrize(("view", "name"), [(DOTTED, "github.nothing"), (ONE, "nothing")])
 def test_a_name_that_never_led_anywhere_is_unknown_whatever_is_named(
-    named: str | None, view: View, name: str
+    named: str | None, view: Endpoint, name: str
 ) -> None:
     now = built(Known(GITHUB, found("search")), previous=FIRST)
 
@@ -287,7 +287,7 @@ def enforced(**approved: str) -> Known:
     ids=["never approved", "changed"],
 )
 def test_a_call_of_a_tool_that_waits_to_be_approved_says_so(
-    view: View,
+    view: Endpoint,
     name: str,
     before: Catalogue | None,
     named: str | None,
@@ -309,8 +309,8 @@ def test_a_tool_that_waits_says_nothing_where_it_is_not_looked_for() -> None:
     assert unknown(called(now, "github.delete"))
     assert unknown(called(now, "search"))
     assert unknown(called(now, "github.search", view=ONE))
-    assert unknown(called(now, "search", view=View(Form.BARE, "tools/x")))
-    assert unknown(called(now, "search", view=View(Form.BARE, "tools/nobody")))
+    assert unknown(called(now, "search", view=Endpoint(Form.BARE, "tools/x")))
+    assert unknown(called(now, "search", view=Endpoint(Form.BARE, "tools/nobody")))
 
 
 def test_a_tool_is_called_again_once_it_is_approved() -> None:
@@ -328,7 +328,7 @@ def test_a_tool_is_called_again_once_it_is_approved() -> None:
 
 @pytest.mark.parametrize("revision", Revision)
 @pytest.mark.parametrize("view", [DOTTED, SAFE, ONE], ids=["dotted", "safe", "one server"])
-def test_a_list_names_the_revision_that_calls_may_name(view: View, revision: Revision) -> None:
+def test_a_list_names_the_revision_that_calls_may_name(view: Endpoint, revision: Revision) -> None:
     decision = dispatch.decide(FIRST, view, Request(b"1", "tools/list", {}), revision, 100)
 
     assert isinstance(decision, Listed)

@@ -14,7 +14,7 @@ from pointsman_contract.report import ServerReason
 from pointsman_router import departed, dispatch, offer
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.departed import DEPARTED_S
-from pointsman_router.endpoints import View
+from pointsman_router.endpoints import Endpoint
 from pointsman_router.entrycheck import Kind
 from pointsman_router.eras import Revision
 from pointsman_router.jsonrpc import Request
@@ -43,7 +43,7 @@ WHOLE = Known(GITHUB, found(["ask", "tell"], ["test://a", "test://b"], ["row://{
 SHORTER = Known(GITHUB, found(["tell"], ["test://b"], ["row://{n}"]))
 SUSPENDED = Known(replace(GITHUB, skip=skip(ServerReason.SUSPENDED)))
 UNREACHABLE = Known(GITHUB, Finding(None, skip(ServerReason.UNREACHABLE)))
-COMMON, ONE = View(Form.DOTTED), View(Form.BARE, "tools/github")
+COMMON, ONE = Endpoint(Form.DOTTED), Endpoint(Form.BARE, "tools/github")
 
 
 def over_time(*worlds: list[Known], every_s: float = 1.0) -> Catalogue:
@@ -59,7 +59,7 @@ def asked(
     of: Catalogue,
     method: str,
     *,
-    view: View = COMMON,
+    view: Endpoint = COMMON,
     revision: Revision = Revision.MODERN,
     **params: str | dict[str, str],
 ) -> Refusal | None:

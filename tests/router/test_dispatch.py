@@ -22,7 +22,7 @@ from pointsman_router.dispatch import (
     Listed,
     Welcome,
 )
-from pointsman_router.endpoints import View
+from pointsman_router.endpoints import Endpoint
 from pointsman_router.eras import LEGACY, Revision
 from pointsman_router.exposure import Route
 from pointsman_router.jsonrpc import Notification, Request
@@ -36,8 +36,8 @@ GITHUB = Known(
 )
 SEARCH = Known(server("tools/search", prefix="find"), found("search"))
 CATALOGUE = built(GITHUB, SEARCH)
-DOTTED, SAFE = View(Form.DOTTED), View(Form.SAFE)
-ONE = View(Form.BARE, "tools/github")
+DOTTED, SAFE = Endpoint(Form.DOTTED), Endpoint(Form.SAFE)
+ONE = Endpoint(Form.BARE, "tools/github")
 NEWEST = Revision.V2025_11_25
 
 
@@ -48,7 +48,7 @@ def decided(
     method: str,
     params: Params | None = None,
     *,
-    view: View = DOTTED,
+    view: Endpoint = DOTTED,
     of: Catalogue = CATALOGUE,
     revision: Revision = NEWEST,
     page_size: int = 100,
@@ -57,7 +57,7 @@ def decided(
 
 
 def called(
-    name: str, params: Params | None = None, *, view: View = DOTTED, of: Catalogue = CATALOGUE
+    name: str, params: Params | None = None, *, view: Endpoint = DOTTED, of: Catalogue = CATALOGUE
 ) -> Decision:
     whole = {"name": rawjson.quote(name), **(params or {})}
     return decided("tools/call", whole, view=view, of=of)
@@ -159,7 +159,7 @@ def test_what_only_servers_notify_is_refused(method: str) -> None:
         pytest.param("search", ONE, id="J20 bare on the endpoint of its server"),
     ],
 )
-def test_every_name_of_a_tool_leads_to_it(name: str, view: View) -> None:
+def test_every_name_of_a_tool_leads_to_it(name: str, view: Endpoint) -> None:
     decision = called(name, {"arguments": b'{"q": 1.0}'}, view=view)
 
     assert isinstance(decision, Forward)
@@ -193,7 +193,7 @@ UNKNOWN = [
 
 
 @pytest.mark.parametrize(("name", "view"), UNKNOWN)
-def test_a_name_that_leads_nowhere_is_an_unknown_tool(name: str, view: View) -> None:
+def test_a_name_that_leads_nowhere_is_an_unknown_tool(name: str, view: Endpoint) -> None:
     refusal = refused(called(name, view=view))
 
     assert (refusal.status, refusal.code, refusal.data) == (200, -32602, None)
@@ -207,7 +207,7 @@ def test_a_name_that_leads_nowhere_is_an_unknown_tool(name: str, view: View) -> 
 )
 @pytest.mark.parametrize("params", [{}, {"arguments": b'{"a":1}'}, {"_meta": b'{"a":1}'}], ids=str)
 def test_j16_a_tool_that_is_not_allowed_answers_as_one_that_is_not_there(
-    name: str, view: View, params: dict[str, bytes]
+    name: str, view: Endpoint, params: dict[str, bytes]
 ) -> None:
     without = built(Known(server("tools/github", allowed=["read"]), found("read")), SEARCH)
 
@@ -235,7 +235,9 @@ EVASIONS = [
 
 @pytest.mark.parametrize("view", [DOTTED, SAFE, ONE], ids=["dotted", "safe", "one server"])
 @pytest.mark.parametrize("revision", [NEWEST, Revision.MODERN], ids=["legacy", "modern"])
-def test_t25_no_spelling_reaches_a_tool_that_is_not_allowed(view: View, revision: Revision) -> None:
+def test_t25_no_spelling_reaches_a_tool_that_is_not_allowed(
+    view: Endpoint, revision: Revision
+) -> None:
     assert len(EVASIONS) > 300
     for name in EVASIONS:
         decision = decided(
@@ -393,7 +395,7 @@ def test_a_tool_that_never_was_allowed_says_nothing_when_its_server_goes() -> No
     ],
 )
 def test_a_suspended_servers_calls_say_so_whether_it_was_listed_before_or_not(
-    allowed: list[str], name: str, view: View, says: bool, after: Catalogue | None
+    allowed: list[str], name: str, view: Endpoint, says: bool, after: Catalogue | None
 ) -> None:
     suspended = server("tools/github", allowed=allowed, out=ServerReason.SUSPENDED)
     now = built(Known(suspended), SEARCH, previous=after)
@@ -415,7 +417,7 @@ def test_on_the_endpoint_of_one_server_a_tool_that_went_says_so() -> None:
 def test_on_the_endpoint_of_one_server_nothing_is_said_of_anothers_tools() -> None:
     taken_over = server("tools/new", prefix="github", allowed=["read"])
     now = built(Known(taken_over, found("search", "read")), previous=CATALOGUE)
-    new = View(Form.BARE, "tools/new")
+    new = Endpoint(Form.BARE, "tools/new")
 
     assert refused(called("github.search", of=now)).data == b'{"reason": "removed"}'
     assert refused(called("search", view=new, of=now)).data is None
@@ -438,7 +440,7 @@ def test_on_the_endpoint_of_one_server_a_dotted_name_never_was_there() -> None:
 
 
 @pytest.mark.parametrize(("view", "joint"), [(DOTTED, "."), (SAFE, "__")])
-def test_a_list_shows_the_names_of_its_form(view: View, joint: str) -> None:
+def test_a_list_shows_the_names_of_its_form(view: Endpoint, joint: str) -> None:
     assert names(decided("tools/list", view=view)) == [
         f"find{joint}search",
         f"github{joint}read",
@@ -461,7 +463,7 @@ def test_the_endpoint_of_a_server_that_exposes_nothing_lists_nothing(reason: Ser
 
 
 @pytest.mark.parametrize("view", [DOTTED, SAFE, ONE], ids=["dotted", "safe", "one server"])
-def test_pages_follow_each_other(view: View) -> None:
+def test_pages_follow_each_other(view: Endpoint) -> None:
     seen: list[str] = []
     cursor = b"null"
     for _ in range(10):

@@ -15,7 +15,7 @@ from pointsman_router import catalogue, dispatch, endpoints
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.dispatch import Decision, Listed, Listen
 from pointsman_router.dispatch_beside import PromptsListed, UrisListed
-from pointsman_router.endpoints import View
+from pointsman_router.endpoints import Endpoint
 from pointsman_router.eras import Revision
 from pointsman_router.exposure import Route
 from pointsman_router.jsonrpc import Request
@@ -24,14 +24,14 @@ from pointsman_router.outgoing import Forward
 from pointsman_router.refusals import Refusal
 from pointsman_router.registry import NamedView, Registry
 
-SUPPORT = View(Form.DOTTED, view="tools/support")
+SUPPORT = Endpoint(Form.DOTTED, view="tools/support")
 
 
 def decided(
     method: str,
     params: Mapping[str, bytes] | None = None,
     *,
-    at: View = SUPPORT,
+    at: Endpoint = SUPPORT,
     of: Catalogue = CATALOGUE,
     revision: Revision = Revision.V2025_11_25,
     page_size: int = 100,
@@ -39,7 +39,7 @@ def decided(
     return dispatch.decide(of, at, Request(b"1", method, params or {}), revision, page_size)
 
 
-def called(name: str, *, at: View = SUPPORT, of: Catalogue = CATALOGUE) -> Decision:
+def called(name: str, *, at: Endpoint = SUPPORT, of: Catalogue = CATALOGUE) -> Decision:
     return decided("tools/call", {"name": rawjson.quote(name)}, at=at, of=of)
 
 
@@ -56,20 +56,20 @@ def test_a_tool_of_a_view_is_called_by_either_name(name: str, form: Form) -> Non
 
 
 def test_a_bare_name_is_called_where_it_is_listed_alone() -> None:
-    bare = View(Form.SAFE, view="tools/bare")
+    bare = Endpoint(Form.SAFE, view="tools/bare")
 
     assert route(called("close", at=bare)) == ("tools/tickets", "close")
     assert route(called("tickets.close", at=bare)) == ("tools/tickets", "close")
     assert isinstance(called("search", at=bare), Refusal)
-    assert isinstance(called("close", at=View(Form.SAFE)), Refusal)
+    assert isinstance(called("close", at=Endpoint(Form.SAFE)), Refusal)
 
 
 def test_a_view_has_nothing_to_say_of_names_that_left_the_whole() -> None:
     now = built(GITHUB, TICKETS, views=VIEWS, previous=CATALOGUE)
     less = built(Known(GITHUB.server, found("delete")), TICKETS, views=VIEWS, previous=now)
-    whole, support, bare = View(Form.SAFE), SUPPORT, View(Form.SAFE, view="tools/bare")
+    whole, support, bare = Endpoint(Form.SAFE), SUPPORT, Endpoint(Form.SAFE, view="tools/bare")
 
-    def said(name: str, at: View) -> bytes | None:
+    def said(name: str, at: Endpoint) -> bytes | None:
         refusal = called(name, at=at, of=less)
         assert isinstance(refusal, Refusal)
         return refusal.data
@@ -105,12 +105,12 @@ def test_there_is_no_echo_at_a_view(registry: Registry) -> None:
     assert isinstance(listed, Listed)
     assert listed.tools == ()
     assert isinstance(called("echo", of=made), Refusal)
-    assert not isinstance(called("echo", at=View(Form.DOTTED), of=made), Refusal)
+    assert not isinstance(called("echo", at=Endpoint(Form.DOTTED), of=made), Refusal)
     assert endpoints.is_there(made, SUPPORT) is bool(registry.views)
 
 
 def test_a_long_view_is_read_page_by_page() -> None:
-    at = View(Form.DOTTED, view="tools/bare")
+    at = Endpoint(Form.DOTTED, view="tools/bare")
     shown = []
     cursor: str | None = None
     for _ in range(4):
@@ -125,7 +125,7 @@ def test_a_long_view_is_read_page_by_page() -> None:
 
 
 def test_a_view_shows_nothing_beside_tools() -> None:
-    at = View(Form.DOTTED, view="tools/all")
+    at = Endpoint(Form.DOTTED, view="tools/all")
     lists = [
         decided(f"{what}/list", at=at) for what in ("prompts", "resources", "resources/templates")
     ]
@@ -146,18 +146,20 @@ def test_a_view_shows_nothing_beside_tools() -> None:
             },
         ),
     ):
-        assert isinstance(decided(method, params, at=View(Form.DOTTED)), Forward)
+        assert isinstance(decided(method, params, at=Endpoint(Form.DOTTED)), Forward)
         assert isinstance(decided(method, params, at=at), Refusal)
 
 
 def test_what_was_beside_tools_is_no_more_known_after_it_left() -> None:
     now = built(GITHUB, views=VIEWS, previous=CATALOGUE)
-    at = View(Form.DOTTED, view="tools/all")
+    at = Endpoint(Form.DOTTED, view="tools/all")
     for method, params, reason in (
         ("prompts/get", {"name": b'"all.ask"'}, "reason"),
         ("resources/read", {"uri": b'"test://a"'}, "reason"),
     ):
-        here, there = (decided(method, params, at=each, of=now) for each in (at, View(Form.DOTTED)))
+        here, there = (
+            decided(method, params, at=each, of=now) for each in (at, Endpoint(Form.DOTTED))
+        )
         assert isinstance(here, Refusal)
         assert isinstance(there, Refusal)
         assert reason in json.loads(there.data or b"{}")
@@ -178,9 +180,9 @@ def test_a_stream_of_a_view_tells_of_tools_alone() -> None:
 @pytest.mark.parametrize(
     ("at", "discover"),
     [
-        (View(Form.DOTTED), False),
-        (View(Form.DOTTED, discover=True), True),
-        (View(Form.BARE, "tools/github"), False),
+        (Endpoint(Form.DOTTED), False),
+        (Endpoint(Form.DOTTED, discover=True), True),
+        (Endpoint(Form.BARE, "tools/github"), False),
         (SUPPORT, False),
         (replace(SUPPORT, discover=True), True),
         (replace(SUPPORT, view="tools/found"), True),
@@ -192,5 +194,7 @@ def test_a_stream_of_a_view_tells_of_tools_alone() -> None:
         *("a view that is to be searched", "a broken view", "no view"),
     ],
 )
-def test_a_view_says_itself_whether_its_tools_are_searched_for(at: View, discover: bool) -> None:
+def test_a_view_says_itself_whether_its_tools_are_searched_for(
+    at: Endpoint, discover: bool
+) -> None:
     assert endpoints.resolved(CATALOGUE, at) == replace(at, discover=discover)

@@ -13,7 +13,7 @@ from hypothesis import given
 from bench import spelled
 from pointsman_contract import rawjson
 from pointsman_router import catalogue, dispatch
-from pointsman_router.endpoints import View
+from pointsman_router.endpoints import Endpoint
 from pointsman_router.eras import (
     LEGACY,
     LEGACY_NEWEST,
@@ -64,7 +64,7 @@ def verdict(sent: Sent) -> tuple[int, int] | None:
     refusal = modern.problem(sent.headers, sent.request)
     if refusal is None:
         decision = dispatch.decide(
-            catalogue.empty(), View(Form.DOTTED), sent.request, Revision.MODERN, 100
+            catalogue.empty(), Endpoint(Form.DOTTED), sent.request, Revision.MODERN, 100
         )
         refusal = decision if isinstance(decision, Refusal) else None
     return (refusal.status, refusal.code) if refusal else None

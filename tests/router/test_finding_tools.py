@@ -22,7 +22,7 @@ from pointsman_contract.report import ServerReason
 from pointsman_router import dispatch
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.dispatch import Decision, EchoListed
-from pointsman_router.endpoints import View
+from pointsman_router.endpoints import Endpoint
 from pointsman_router.eras import Revision
 from pointsman_router.jsonrpc import Request
 from pointsman_router.listing import Form
@@ -34,9 +34,9 @@ from pointsman_router.searching import Searching
 DISCOVER = "/mcp?discover=1"
 OF_ONE = "/mcp/servers/tools/github?discover=1"
 BOTH = ["search_tools", "call_tool"]
-SAFE = View(Form.SAFE, discover=True)
-DOTTED = View(Form.DOTTED, discover=True)
-ONE = View(Form.BARE, "tools/github", discover=True)
+SAFE = Endpoint(Form.SAFE, discover=True)
+DOTTED = Endpoint(Form.DOTTED, discover=True)
+ONE = Endpoint(Form.BARE, "tools/github", discover=True)
 REGION = {"type": "string", "x-mcp-header": "Region"}
 HEADED = definition("headed", inputSchema={"type": "object", "properties": {"region": REGION}})
 WITH_HEADERS = built_of(server("tools/github", timeout_s=7), found("search", HEADED))
@@ -268,7 +268,7 @@ async def test_a_call_that_makes_no_sense_is_a_result_that_says_why(stage: Stage
 @pytest.mark.parametrize("revision", [Revision.V2025_11_25, Revision.MODERN])
 @given(whole=spelled.objects())
 def test_a_call_is_decided_as_if_it_came_directly(
-    view: View, revision: Revision, whole: Whole
+    view: Endpoint, revision: Revision, whole: Whole
 ) -> None:
     arguments = whole.data.strip(b" \t\r\n")
     meta = (
@@ -289,7 +289,7 @@ def test_a_call_is_decided_as_if_it_came_directly(
 
 
 def decided(
-    params: dict[str, bytes], view: View, revision: Revision, of: Catalogue = CATALOGUE
+    params: dict[str, bytes], view: Endpoint, revision: Revision, of: Catalogue = CATALOGUE
 ) -> Decision:
     return dispatch.decide(of, view, Request(b"1", "tools/call", params), revision, 100)
 

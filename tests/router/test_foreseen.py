@@ -9,7 +9,7 @@ from bench.spelled import Whole
 from pointsman_contract import rawjson
 from pointsman_router import dispatch, prompts
 from pointsman_router.catalogue import Catalogue
-from pointsman_router.endpoints import View
+from pointsman_router.endpoints import Endpoint
 from pointsman_router.eras import LEGACY, Revision
 from pointsman_router.foreseen import Foreseen, foreseen
 from pointsman_router.jsonrpc import Request
@@ -42,7 +42,7 @@ def decided(
     params: dict[str, bytes], revision: Revision, *, of: Catalogue = CATALOGUE
 ) -> tuple[Request, Forward]:
     request = Request(b"1", "tools/call", params)
-    forward = dispatch.decide(of, View(Form.DOTTED), request, revision, 100)
+    forward = dispatch.decide(of, Endpoint(Form.DOTTED), request, revision, 100)
     assert isinstance(forward, Forward)
     return request, forward
 
@@ -121,7 +121,7 @@ def test_a_call_that_may_be_another_one_next_time_is_not_foreseen(
 
 @pytest.mark.parametrize("revision", [Revision.V2025_11_25, Revision.MODERN])
 def test_a_call_through_another_tool_is_not_foreseen(revision: Revision) -> None:
-    view = View(Form.DOTTED, discover=True)
+    view = Endpoint(Form.DOTTED, discover=True)
     direct = call()
     through = call("call_tool") | {"arguments": b'{"name":"github.search","arguments":{"a":1}}'}
 

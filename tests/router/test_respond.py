@@ -13,7 +13,7 @@ from pointsman_contract import rawjson
 from pointsman_contract.report import ServerReason
 from pointsman_router import dispatch, failures, jsonrpc, refusals, respond
 from pointsman_router.dispatch import Discovered, Echoed, EchoListed, Empty, Listed, Welcome
-from pointsman_router.endpoints import View
+from pointsman_router.endpoints import Endpoint
 from pointsman_router.eras import LEGACY, Revision
 from pointsman_router.failures import Executed, Failure
 from pointsman_router.jsonrpc import Request, RpcError
@@ -419,7 +419,7 @@ CATALOGUE = built(Known(server(), found("a", "b")))
 @pytest.mark.parametrize("page_size", [1, 2])
 def test_a_list_is_a_page_of_tools(revision: Revision, page_size: int) -> None:
     listed = dispatch.decide(
-        CATALOGUE, View(Form.SAFE), Request(b"1", "tools/list", {}), revision, page_size
+        CATALOGUE, Endpoint(Form.SAFE), Request(b"1", "tools/list", {}), revision, page_size
     )
     assert isinstance(listed, Listed)
     members = result(respond.answered(listed, asker(revision)))

@@ -9,11 +9,11 @@ from bench.mcpport import Answer, McpPort
 from bench.mcpstage import names, rpc, text
 from bench.viewing import CATALOGUE
 from pointsman_router import endpoints
-from pointsman_router.endpoints import View
+from pointsman_router.endpoints import Endpoint
 from pointsman_router.listing import Form
 
 AT = "/mcp/views/tools/found"
-VIEW = View(Form.DOTTED, view="tools/found")
+VIEW = Endpoint(Form.DOTTED, view="tools/found")
 
 
 async def called(port: McpPort, name: str, path: str = AT, /, **arguments: object) -> Answer:

@@ -13,7 +13,7 @@ from bench.waiting import until
 from pointsman_router import searching
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.current import Current
-from pointsman_router.endpoints import View
+from pointsman_router.endpoints import Endpoint
 from pointsman_router.listing import Form, Line
 from pointsman_router.metatools import Found, Search
 from pointsman_router.search import Index
@@ -21,8 +21,8 @@ from pointsman_router.searching import Searching
 
 GITHUB, LONE = server("tools/github"), server("tools/lone")
 FIRST = built(Known(GITHUB, found("search", "read")), Known(LONE, found("find")))
-DOTTED, SAFE = View(Form.DOTTED, discover=True), View(Form.SAFE, discover=True)
-ONE = View(Form.BARE, "tools/github", discover=True)
+DOTTED, SAFE = Endpoint(Form.DOTTED, discover=True), Endpoint(Form.SAFE, discover=True)
+ONE = Endpoint(Form.BARE, "tools/github", discover=True)
 
 
 class Indexes:
@@ -61,11 +61,15 @@ class Stage:
         self.searching = Searching(self.catalogues.get, tools_max=tools_max)
         self.catalogues.on_change(self.searching.changed)
 
-    async def find(self, query: str, view: View = DOTTED, of: Catalogue | None = None) -> list[str]:
+    async def find(
+        self, query: str, view: Endpoint = DOTTED, of: Catalogue | None = None
+    ) -> list[str]:
         found_now = await self.found(query, view, of)
         return [line.names[view.form] for line in found_now.tools]
 
-    async def found(self, query: str, view: View = DOTTED, of: Catalogue | None = None) -> Found:
+    async def found(
+        self, query: str, view: Endpoint = DOTTED, of: Catalogue | None = None
+    ) -> Found:
         return await self.searching.find(of or self.catalogues.get(), view, Search(query))
 
 
@@ -96,7 +100,7 @@ async def test_what_an_endpoint_lists_is_what_is_searched_there(stage: Stage) ->
     assert sorted(await stage.find(words)) == ["github.read", "github.search", "lone.find"]
     assert sorted(await stage.find(words, SAFE)) == ["github__read", "github__search", "lone__find"]
     assert sorted(await stage.find(words, ONE)) == ["read", "search"]
-    assert await stage.find(words, View(Form.BARE, "tools/gone", discover=True)) == []
+    assert await stage.find(words, Endpoint(Form.BARE, "tools/gone", discover=True)) == []
 
 
 async def test_an_answer_names_the_snapshot_that_it_is_of(stage: Stage) -> None:
