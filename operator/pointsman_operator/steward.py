@@ -169,7 +169,7 @@ class Steward:
             return consensus.counts
         queue = self._means.queue
         settled_s = self._means.pace.settled(key, consensus.counts, queue.now_s())
-        if settled_s <= queue.now_s():
+        if settled_s <= queue.now_s() or _is_first_and_whole(consensus.counts, resource.status):
             return consensus.counts
         if consensus.counts != resource.status.routers:
             queue.wake(key, settled_s)
@@ -218,6 +218,11 @@ class Steward:
             return  # It went meanwhile, and the event that says so is on its way.
         means.intake.answered(body)
         means.narrator.tell(resource, wished, means.queue.now_s())
+
+
+def _is_first_and_whole(counts: Counts, before: Status) -> bool:
+    """Say whether there is nothing to wait for: no count to flap from, and no router missing."""
+    return before.routers is None and 0 < counts.ready == counts.total
 
 
 def _told(exc: ApiError) -> str:

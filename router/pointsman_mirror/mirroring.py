@@ -93,8 +93,10 @@ class Mirror:
 
     async def _write(self) -> None:
         failures = 0
+        now_s = asyncio.get_running_loop().time
         while True:
             await settled(self._changed, quiet_s=QUIET_S, at_most_s=BURST_MAX_S)
+            began_s = now_s()
             try:
                 generation, in_force = await asyncio.to_thread(
                     self._publish, tuple(self._items.values())
@@ -112,6 +114,8 @@ class Mirror:
                 continue
             failures = 0
             self._wrote(generation, in_force)
+            # Large generations take at most half of the time, however often objects change.
+            await asyncio.sleep(now_s() - began_s)
 
     def _publish(self, items: tuple[Item, ...]) -> tuple[Generation, InForce]:
         generation = layout.build(items)
