@@ -1,7 +1,7 @@
 """Which definitions of a server's tools could be approved, by a report or by the resource."""
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pointsman_contract import labels, strictjson
@@ -14,6 +14,10 @@ from pointsman_operator.specerror import SpecError
 RESOURCE_MAX_BYTES = 4 * 1024 * 1024
 # A status holds no more of the tools that are left out: there may be others then.
 STATUS_SKIPPED_MAX = 50
+# Reasons of Ready with which a status tells of no routers that serve this generation.
+_NOT_OF_NOW = frozenset(["NoRouter", "Progressing"])
+# What Ready says where routers have differed for longer than a rollout.
+_DIFFER = "routers differ"
 # How alike two names must be for one to be taken for the other.
 NEAR = 0.6
 # As many names as are read before one looks elsewhere.
@@ -40,10 +44,17 @@ class Approvable:
     """What is left out for another reason, with that."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """The tools' own names, by those that agents use."""
-    is_whole: bool = True
-    """Whether there are no others."""
+    partial: str = ""
+    """What of the status leaves it open whether there are others; empty where there are none."""
+    differs: bool = False
+    """Whether the routers differ, so that what one of them has may be missing here."""
     before: Definitions | None = None
     """What the resource says so far; None where that is not known."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether there are no others."""
+        return not self.partial
 
 
 def reported(report: Report, server: str) -> Approvable:
@@ -93,9 +104,8 @@ def stated(data: bytes) -> Approvable:
             for alias in ("exposedName", "safeName")
             if alias in tool
         },
-        is_whole=status.get("toolsTruncated") is not True
-        and len(skipped) < STATUS_SKIPPED_MAX
-        and all("digest" in tool for tool in tools),
+        partial=_partial(body, tools, len(skipped)),
+        differs=_DIFFER in _ready(status).get("message", ""),
         before=before,
     )
     found = _with_skipped(
@@ -117,7 +127,8 @@ def stated(data: bytes) -> Approvable:
 
 def both(resource: Approvable, report: Report) -> Approvable:
     """Return what a router reports of the server of `resource`, beside what that says so far."""
-    return replace(reported(report, resource.server), before=resource.before)
+    found = reported(report, resource.server)
+    return replace(found, before=resource.before, differs=resource.differs)
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -145,13 +156,37 @@ def _with_skipped(found: Approvable, skipped: Iterable[SkippedTool]) -> Approvab
     )
 
 
+def _partial(
+    body: Mapping[str, object], tools: Sequence[Mapping[str, str]], left_out: int
+) -> str:
+    """Return why the status of `body` may lack tools, to be read behind its name."""
+    status = _members(body, "status")
+    if (
+        status.get("toolsTruncated") is True
+        or left_out >= STATUS_SKIPPED_MAX
+        or not all("digest" in tool for tool in tools)
+    ):
+        return "holds only a part of what the routers see"
+    generation = _members(body, "metadata").get("generation")
+    if status and status.get("observedGeneration") != generation:
+        return "holds what was seen before the resource was changed"
+    if (reason := _ready(status).get("reason")) in _NOT_OF_NOW:
+        return f"holds nothing that the routers are known to serve now ({reason})"
+    return ""
+
+
 def _why(status: Mapping[str, object]) -> str:
     """Return what the condition Ready says."""
+    return _ready(status).get("message", "the resource has no status yet")
+
+
+def _ready(status: Mapping[str, object]) -> Mapping[str, str]:
+    """Return the texts of the condition Ready."""
     conditions = status.get("conditions")
     for condition in conditions if isinstance(conditions, list) else ():
         if isinstance(condition, Mapping) and condition.get("type") == "Ready":
-            return str(condition.get("message"))
-    return "the resource has no status yet"
+            return {key: text for key, text in condition.items() if isinstance(text, str)}
+    return {}
 
 
 def _members(body: Mapping[str, object], name: str) -> Mapping[str, object]:

@@ -2,13 +2,13 @@
 
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pointsman import approvable
 from pointsman.approvable import Approvable
 from pointsman_contract import digest
 from pointsman_contract.meta import APPROVED_MAX, Policy
-from pointsman_operator import manifests
+from pointsman_operator import manifests, toolspec
 
 # Enough to tell two digests apart at a glance.
 _SHOWN_DIGITS = 12
@@ -28,6 +28,8 @@ class Approval:
     found: Approvable
     digests: Mapping[str, str]
     """By the tools' own names."""
+    unfit: Mapping[str, str] = field(default_factory=dict)
+    """What no resource can hold by its name, with what that must be like."""
     gone: tuple[str, ...] = ()
     """What was approved before, and is not there any more."""
     prunes: bool = False
@@ -55,18 +57,24 @@ def decide(
             raise NotApproved(_missing(found, name))
     if prunes and found.before is None:
         raise NotApproved(f"what was approved before is not known: {_PIPE_IT_IN}")
-    if not found.is_whole and (prunes or not wanted):
+    if found.partial and (prunes or not wanted):
+        raise NotApproved(f"the status of {found.server} {found.partial}: {_ASK_A_ROUTER}")
+    if found.differs and prunes:
         raise NotApproved(
-            f"the status of {found.server} holds only a part of what the routers see:"
-            f" {_ASK_A_ROUTER}"
+            f"the routers differ in what they see of {found.server}, and one of them may have what"
+            " another lacks: take nothing out before they agree"
         )
     if not found.digests:
         raise NotApproved(f"no tool of {found.server} is served or waits for approval")
-    chosen = {name: found.digests[name] for name in sorted(wanted or found.digests)}
+    unfit = _unfit(wanted or found.digests)
+    if unfit.keys() & set(wanted) or unfit.keys() == found.digests.keys():
+        name, problem = next(iter(unfit.items()))
+        raise NotApproved(f"{name} of {found.server} cannot be approved: its name {problem}")
+    chosen = {name: found.digests[name] for name in sorted(wanted or found.digests.keys() - unfit)}
     for name, each in chosen.items():
         if not digest.is_digest(each):
             raise NotApproved(f"what the router calls the digest of {name} is none: {each}")
-    approval = Approval(found, chosen, tuple(_gone(found)), prunes, policy)
+    approval = Approval(found, chosen, unfit, tuple(_gone(found)), prunes, policy)
     if (count := _count(approval)) > APPROVED_MAX:
         raise NotApproved(
             f"{count} tools would be approved, and at most {APPROVED_MAX} can be: name those that"
@@ -81,6 +89,8 @@ def told(approval: Approval) -> Iterator[str]:
     yield f"{found.server}: {_numbered(len(approval.digests), 'definition')} to approve"
     for name in approval.digests:
         yield f"  {name}: {_change(approval, name)}"
+    for name, problem in approval.unfit.items():
+        yield f"  {name}: not approved, its name {problem}"
     for name in approval.gone:
         end = "taken out" if approval.prunes else "still approved (--prune takes it out)"
         yield f"  {name}: not there any more, {end}"
@@ -114,15 +124,19 @@ def _missing(found: Approvable, name: str) -> str:
         return f"{name} {where} is left out, and not for its definition: {reason}"
     if not found.is_whole:
         return (
-            f"{name} {where} is not in the part that the status holds of what the routers see:"
-            f" {_ASK_A_ROUTER}"
+            f"{name} {where} is not in the status, which {found.partial}: {_ASK_A_ROUTER}"
         )
     there = approvable.nearest(name, found.digests) or "none is"
     return f"no tool {name} {where} is served or waits for approval: {there}"
 
 
+def _unfit(names: Iterable[str]) -> dict[str, str]:
+    problems = {name: toolspec.name_problem(name) for name in sorted(names)}
+    return {name: problem for name, problem in problems.items() if problem}
+
+
 def _gone(found: Approvable) -> Iterator[str]:
-    if found.before is not None and found.is_whole:
+    if found.before is not None and found.is_whole and not found.differs:
         there = found.digests.keys() | found.left_out.keys()
         yield from sorted(found.before.approved.keys() - there)
 

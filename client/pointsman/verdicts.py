@@ -142,7 +142,8 @@ def of_document(file: str, document: Document) -> Iterator[Verdict]:
 
 def _resources(document: Document) -> Iterator[tuple[FieldPath, JSON]]:
     value = document.value
-    if isinstance(value, dict) and value.get("kind") in _LISTS:
+    kind = value.get("kind") if isinstance(value, dict) else None
+    if isinstance(value, dict) and isinstance(kind, str) and kind in _LISTS:
         items = value.get("items")
         for at, item in enumerate(items if isinstance(items, list) else ()):
             yield ("items", at), item

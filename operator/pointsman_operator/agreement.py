@@ -4,7 +4,14 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-from pointsman_contract.report import ExposedTool, ServerReport, SkippedTool, printable
+from pointsman_contract import names
+from pointsman_contract.report import (
+    ExposedTool,
+    ServerReport,
+    SkippedTool,
+    ToolReason,
+    printable,
+)
 from pointsman_operator.status import Lists, Remark, Tool
 
 # How much of the lists a resource carries: what is still read by a person, fetched by every
@@ -67,7 +74,7 @@ def _remarks(said: Iterable[Sequence[SkippedTool]]) -> tuple[Remark, ...]:
     for tools in said:
         for tool in tools:
             remark = Remark(
-                printable(tool.name, NAME_MAX_LENGTH),
+                _remarked_name(tool),
                 tool.reason,
                 printable(tool.message, MESSAGE_MAX_LENGTH),
                 tool.digest,
@@ -75,6 +82,14 @@ def _remarks(said: Iterable[Sequence[SkippedTool]]) -> tuple[Remark, ...]:
             # Which router is asked first must not decide what is said.
             by_name[tool.name] = min(remark, by_name.get(tool.name, remark), key=_order)
     return tuple(by_name[name] for name in sorted(by_name))
+
+
+def _remarked_name(tool: SkippedTool) -> str:
+    # What waits is approved by its name, letter by letter.
+    waits = tool.reason == ToolReason.DEFINITION_CHANGED
+    if waits and len(tool.name) <= NAME_MAX_LENGTH and names.is_exposable(tool.name):
+        return tool.name
+    return printable(tool.name, NAME_MAX_LENGTH)
 
 
 def _order(remark: Remark) -> tuple[str, str, str]:

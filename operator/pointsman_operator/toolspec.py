@@ -70,6 +70,17 @@ def overrides(value: object) -> tuple[Override, ...]:
     return tuple(found[name] for name in sorted(found))
 
 
+def name_problem(name: object) -> str | None:
+    """Return what is wrong with the name of a tool that a resource is to hold, or None."""
+    if not isinstance(name, str):
+        return "must be a string"
+    if not 1 <= len(name) <= TOOL_NAME_MAX_LENGTH:
+        return f"must hold 1 to {TOOL_NAME_MAX_LENGTH} characters"
+    if not _CONTROL_CHARACTERS.isdisjoint(name):
+        return "must not hold a control character"
+    return _encoding_problem(name)
+
+
 def _policy(value: object, field: str) -> Policy:
     if value is None:
         return Policy.OFF
@@ -88,7 +99,7 @@ def _approved(value: object, field: str) -> dict[str, str]:
     if len(given) > APPROVED_MAX:
         raise SpecError(field, f"must hold at most {APPROVED_MAX} tools")
     for tool, approved in given.items():
-        if problem := _name_problem(tool):
+        if problem := name_problem(tool):
             raise SpecError(field, f"must be named by a tool, whose name {problem}", key=str(tool))
         if not isinstance(approved, str) or not digest.is_digest(approved):
             raise SpecError(field, "must be sha256: and 64 lower-case hex digits", key=tool)
@@ -112,19 +123,9 @@ def _override(item: object, field: str) -> Override:
 def _name(value: object, field: str) -> str:
     if not isinstance(value, str):
         raise SpecError(field, "must be given" if value is None else "must be a string")
-    if problem := _name_problem(value):
+    if problem := name_problem(value):
         raise SpecError(field, problem)
     return value
-
-
-def _name_problem(name: object) -> str | None:
-    if not isinstance(name, str):
-        return "must be a string"
-    if not 1 <= len(name) <= TOOL_NAME_MAX_LENGTH:
-        return f"must hold 1 to {TOOL_NAME_MAX_LENGTH} characters"
-    if not _CONTROL_CHARACTERS.isdisjoint(name):
-        return "must not hold a control character"
-    return _encoding_problem(name)
 
 
 def _text(value: object, field: str, max_length: int) -> str | None:

@@ -113,11 +113,6 @@ class ClusterApi:
         """Delete the object, or `Refused` (404)."""
         await self._ask("DELETE", kind.path(namespace, name))
 
-    async def delete_all(self, kind: Kind, namespace: str, labels: str = "") -> None:
-        """Delete every object of a namespace, narrowed by a label selector."""
-        query = {"labelSelector": labels} if labels else {}
-        await self._ask("DELETE", kind.path(namespace), query=query)
-
     async def _ask(
         self,
         method: str,

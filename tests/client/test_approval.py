@@ -45,17 +45,29 @@ def report(server: str = "tools/github", **members: Any) -> Report:
 
 
 def resource(
-    approved: dict[str, str] | None = None, policy: str | None = None, **status: Any
+    approved: dict[str, str] | None = None,
+    policy: str | None = None,
+    generation: int = 1,
+    **status: Any,
 ) -> bytes:
     definitions = {"approved": approved, "policy": policy}
     body = {
         "apiVersion": "pointsman.dev/v1alpha1",
         "kind": "McpServer",
-        "metadata": {"name": "github", "namespace": "tools", "managedFields": [{"x": None}]},
+        "metadata": {
+            "name": "github",
+            "namespace": "tools",
+            "generation": generation,
+            "managedFields": [{"x": None}],
+        },
         "spec": {"url": "http://h/", "definitions": definitions},
-        "status": status,
+        "status": {"observedGeneration": 1, **status} if status else {},
     }
     return json.dumps(body).encode()
+
+
+def ready(reason: str, message: str = "") -> dict[str, Any]:
+    return {"conditions": [{"type": "Ready", "reason": reason, "message": message}]}
 
 
 def reported(**members: Any) -> Approvable:
@@ -228,6 +240,9 @@ def test_a_tool_that_cannot_be_approved_is_refused_with_what_was_meant(
             id="as many left out as a status holds",
         ),
         pytest.param({"tools": [tool("search"), {"name": "list"}]}, id="a tool without its digest"),
+        pytest.param({"tools": [tool("search")], "observedGeneration": 0}, id="of before a change"),
+        pytest.param({"tools": [tool("search")], **ready("NoRouter")}, id="no router"),
+        pytest.param({"tools": [tool("search")], **ready("Progressing")}, id="routers on the way"),
     ],
 )
 def test_a_status_that_holds_a_part_approves_what_is_named_and_never_everything(
@@ -244,6 +259,49 @@ def test_a_status_that_holds_a_part_approves_what_is_named_and_never_everything(
     ):
         assert "holds" in refused
         assert "--status URL" in refused
+
+
+def test_a_resource_that_was_changed_is_not_read_by_the_status_of_before() -> None:
+    found = approvable.stated(resource(generation=2, tools=[tool("search")]))
+
+    assert refusal(found) == (
+        "the status of tools/github holds what was seen before the resource was changed: ask a"
+        " router, with --status URL of its admin port"
+    )
+
+
+@pytest.mark.parametrize("asks", [False, True], ids=["by the status", "by one router"])
+def test_nothing_is_pruned_while_the_routers_differ(asks: bool) -> None:
+    differing = ready("Ready", "1 tool; routers differ: only r1 offers gone")
+    found = approvable.stated(
+        resource({"search": OLD, "gone": OLD}, "Warn", tools=[tool("search")], **differing)
+    )
+    if asks:
+        found = approvable.both(found, report(tools=[tool("search")]))
+
+    assert "take nothing out before they agree" in refusal(found, prunes=True)
+    assert patch(found) == {"approved": {"search": SERVED}}
+    assert "gone" not in " ".join(told(found))
+
+
+LONG = "x" * 129
+
+
+@pytest.mark.parametrize("waits", [False, True], ids=["served", "waiting"])
+def test_a_name_that_no_resource_can_hold_is_left_out_of_the_patch_and_told(waits: bool) -> None:
+    served = [tool("search")] if waits else [tool("search"), tool(LONG)]
+    found = reported(tools=served, skippedTools=[waiting(LONG)] if waits else [])
+
+    assert patch(found) == {"approved": {"search": SERVED}}
+    said = f"  {LONG}: not approved, its name must hold 1 to 128 characters"
+    assert said in told(found)
+    assert refusal(found, "search", LONG) == (
+        f"{LONG} of tools/github cannot be approved: its name must hold 1 to 128 characters"
+    )
+
+
+def test_where_no_name_can_be_held_nothing_is_approved() -> None:
+    assert "must hold 1 to 128 characters" in refusal(reported(tools=[tool(LONG)]))
 
 
 def test_nothing_is_pruned_by_a_report_alone() -> None:

@@ -146,6 +146,16 @@ def test_the_examples_for_a_cluster_are_in_order() -> None:
             id="a kind misspelled",
         ),
         pytest.param(
+            "apiVersion: pointsman.dev/v1alpha1\nkind: [McpServer]\nmetadata: {name: x}\n",
+            ["2: InvalidSpec: kind must be McpServer or McpView"],
+            id="a list of kinds",
+        ),
+        pytest.param(
+            "apiVersion: pointsman.dev/v1alpha1\nkind: {a: b}\nmetadata: {name: x}\n",
+            ["2: InvalidSpec: kind must be McpServer or McpView"],
+            id="an object for a kind",
+        ),
+        pytest.param(
             "spec:\n  url: x\n",
             [
                 "1: InvalidSpec: apiVersion must be pointsman.dev/v1alpha1",

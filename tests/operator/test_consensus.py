@@ -307,6 +307,26 @@ def test_no_more_than_fifty_skipped_tools_are_listed() -> None:
     assert len(lists.skipped) == 50
 
 
+@pytest.mark.parametrize(
+    ("name", "reason", "told"),
+    [
+        pytest.param("a\u3000b\ue000", "DefinitionChanged", "a\u3000b\ue000", id="what waits"),
+        pytest.param("x" * 128, "DefinitionChanged", "x" * 128, id="the longest that may wait"),
+        pytest.param("x" * 300, "DefinitionChanged", "x" * 255 + "…", id="what is too long"),
+        pytest.param("a\x1bb", "DefinitionChanged", "a·b", id="what no router tells so"),
+        pytest.param("a\u3000b", "InvalidSchema", "a·b", id="what does not wait"),
+    ],
+)
+def test_what_waits_for_approval_is_named_letter_by_letter(
+    name: str, reason: str, told: str
+) -> None:
+    remark = {"name": name, "reason": reason, "message": "m", "digest": "sha256:1"}
+    lists = reached(says("r1", entry(skippedTools=[remark]))).lists
+
+    assert lists is not None
+    assert [each.name for each in lists.skipped] == [told]
+
+
 def redefined() -> Any:
     """An entry whose tool has another definition."""
     one = entry()

@@ -131,9 +131,10 @@ async def test_a_server_of_another_namespace_is_in_no_view(
     ):
         await cluster.create(MCP_SERVER, server("far", other, team="support"))
         await publishes(cluster, release_namespace, "far")
-        await cluster.create(MCP_SERVER, server("near", namespace, team="support"))
         await cluster.create(MCP_VIEW, support(namespace))
-
+        told = await view_said(cluster, "desk", namespace, Ready="False NoServers")
+        assert told["status"]["serverCount"] == 0
+        await cluster.create(MCP_SERVER, server("near", namespace, team="support"))
         await until_published(cluster, release_namespace, "near")
 
 

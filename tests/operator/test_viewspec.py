@@ -98,6 +98,16 @@ def selecting(**expression: Any) -> dict[str, Any]:
         ),
         pytest.param({"servers": {"selector": []}}, "spec.servers.selector", id="a list"),
         pytest.param(
+            {"servers": {"selector": {"matchLabels": {}}}},
+            "spec.servers.selector.matchLabels",
+            id="no label",
+        ),
+        pytest.param(
+            {"servers": {"selector": {"matchLabels": {"team": None}}}},
+            "spec.servers.selector.matchLabels[team]",
+            id="a label of nothing",
+        ),
+        pytest.param(
             {"servers": {"selector": {"matchLabels": {"team": 1}}}},
             "spec.servers.selector.matchLabels[team]",
             id="a label of a number",

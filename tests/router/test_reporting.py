@@ -115,6 +115,18 @@ def test_what_is_left_out_and_what_is_flagged_is_reported_with_what_would_be_app
     )
 
 
+@pytest.mark.parametrize("name", ["a\u3000b", "a\u00a0b", "\ue000", "x" * 128])
+def test_what_waits_for_approval_is_named_as_it_is_approved(name: str) -> None:
+    enforcing = {"definitions": {"policy": "Enforce"}}
+
+    made = build(snapshot({"a": offering(name)}, a=enforcing))
+
+    assert report.load(report.dump(made)) == made
+    assert [(tool.name, tool.reason) for tool in made.servers[0].skipped_tools] == [
+        (name, "DefinitionChanged")
+    ]
+
+
 def test_every_server_is_reported_in_order_with_its_state_and_reason() -> None:
     made = build(
         snapshot(
