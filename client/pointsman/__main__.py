@@ -255,7 +255,7 @@ def _show_all(url: str | None, filter_: str, schema: bool, as_json: bool) -> Non
     except envelope.NoAnswer as exc:
         raise _failed(f"{named}: {exc}") from None
     except adminport.Moving:
-        raise _failed(f"{named}: the catalogue changes faster than it can be read") from None
+        raise _failed(f"{named}: what it shows changes faster than it can be read") from None
     screen = Screen(sys.stdout)
     if as_json:
         screen.verbatim(survey.as_json(seen))

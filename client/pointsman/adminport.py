@@ -32,7 +32,9 @@ def address(url: str) -> str:
 
 
 async def shown(url: str, filter_: str) -> Overview:
-    """Return everything that the router at `url` shows of what the filter leaves, of one moment.
+    """Return everything that the router at `url` shows of what the filter leaves.
+
+    It is read in parts, during which neither the catalogue nor a count changed.
 
     Raises NotReached, NoAnswer, Moving.
     """
@@ -45,7 +47,7 @@ async def shown(url: str, filter_: str) -> Overview:
 
 
 async def _read(session: aiohttp.ClientSession, url: str, filter_: str) -> Overview | None:
-    """Return the parts as one; None where they are not of one catalogue."""
+    """Return the parts as one; None where something changed between them."""
     whole = await _part(session, url, {"q": filter_, "tools": "1"})
     newest = whole
     while (behind := newest.next) is not None:
@@ -53,12 +55,16 @@ async def _read(session: aiohttp.ClientSession, url: str, filter_: str) -> Overv
         if behind.after_tool is not None:
             asked["after_tool"] = behind.after_tool
         newest = await _part(session, url, asked)
-        if (newest.instance, newest.catalogue) != (whole.instance, whole.catalogue):
+        if _standing(newest) != _standing(whole):
             return None
         if newest.next == behind:
             raise envelope.NoAnswer("an overview that does not end")
         whole = structs.replace(whole, servers=_joined(whole.servers, newest.servers))
     return structs.replace(whole, next=None)
+
+
+def _standing(part: Overview) -> tuple[object, ...]:
+    return part.instance, part.catalogue, part.totals, part.fault, part.unready
 
 
 def _joined(first: tuple[Server, ...], then: tuple[Server, ...]) -> tuple[Server, ...]:

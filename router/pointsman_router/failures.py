@@ -34,7 +34,7 @@ class Failure:
     """What to do, where that does not follow from the rest."""
 
 
-_LIST_AGAIN = "List the tools again, and choose from that list."
+_LIST_AGAIN = "List or search the tools again, and choose from what is there now."
 _CODES = {
     ServerReason.TIMEOUT: Code.DEADLINE,
     ServerReason.PROTOCOL_VIOLATION: Code.VIOLATION,

@@ -82,7 +82,7 @@ def _router(overview: Overview) -> Html:
 
 
 def _totals(totals: Totals) -> Html:
-    """Return the numbers, each of which leads to what it counts."""
+    """Return the numbers; one of servers in a state leads to these."""
     cells = [
         _number(count, f"{state}", link(q=state), "lit" if state is State.SKIPPED else "")
         for state in State

@@ -38,7 +38,7 @@ class Settings:
         f"{PREFIX}DIRECTORY",
         environment.directory,
         "/var/run/pointsman/servers",
-        "where the registered servers' meta.json files are",
+        "where the meta.json files of servers and the view.json files of views are",
     )
     link_poll_s: float = setting(
         f"{PREFIX}LINK_POLL_SECONDS",
@@ -55,10 +55,13 @@ class Settings:
     host: str = setting(f"{PREFIX}HOST", environment.host, "0.0.0.0", "address of the MCP port")
     port: int = setting(f"{PREFIX}PORT", _PORT, "8080", "the MCP port; 0: any")
     admin_host: str = setting(
-        f"{PREFIX}ADMIN_HOST", environment.host, "0.0.0.0", "address of health, metrics and report"
+        f"{PREFIX}ADMIN_HOST",
+        environment.host,
+        "0.0.0.0",
+        "address of health, metrics, report and page",
     )
     admin_port: int = setting(
-        f"{PREFIX}ADMIN_PORT", _PORT, "9090", "port of health, metrics and report; 0: any"
+        f"{PREFIX}ADMIN_PORT", _PORT, "9090", "port of health, metrics, report and page; 0: any"
     )
     listed_names: Form = setting(
         f"{PREFIX}NAMES",

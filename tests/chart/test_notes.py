@@ -99,6 +99,7 @@ def test_what_uninstalling_leaves_is_told_as_it_is(name: str) -> None:
     assert ("`helm uninstall` leaves the CRDs, every McpServer" in _notes(name)) == kept
     assert ("takes the CRDs, and with them every McpServer" in _notes(name)) == (not kept)
     assert ("The CRDs are not part of this release" in _notes(name)) == (not crds)
+    assert ("Upgrade them before the operator" in _notes(name)) == (not crds)
 
 
 @each_combination

@@ -135,7 +135,7 @@ def test_a_call_is_refused_where_its_tool_changed_since(
 
     assert failure.server == "tools/github"
     assert says in failure.message
-    assert "List the tools again" in failures.text(failure)
+    assert "List or search the tools again" in failures.text(failure)
     assert "Nothing was executed" in failures.text(failure)
     assert not isinstance(called(now, name, view=view), Failure)
 
@@ -165,7 +165,7 @@ def test_a_list_that_this_replica_does_not_know_is_no_list_to_choose_from(named:
 
         assert "does not know" in failure.message
         assert named not in failures.text(failure) or not named
-        assert "List the tools again" in failures.text(failure)
+        assert "List or search the tools again" in failures.text(failure)
 
 
 @pytest.mark.parametrize("named", [None, "0" * 16, FIRST.revision])

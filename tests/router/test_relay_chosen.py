@@ -90,7 +90,7 @@ async def test_legacy_agents_are_told_in_a_result(
             )
             told.append(answer.document["result"])
 
-    assert "List the tools again" in refused(told[0])
+    assert "List or search the tools again" in refused(told[0])
     assert "a person has approved it" in refused(told[1])
     assert "resultType" not in told[0]
     assert told[2]["content"][0]["text"].startswith("search")
@@ -164,7 +164,7 @@ async def test_calls_that_name_their_list_need_no_task_and_are_refused_once_it_i
     assert taken[1] == taken[2] == [False] * 4
     assert {each.body for each in (*answers[0], *answers[3])} == {usual.body}
     assert {each.body for each in answers[1]} == {answers[1][0].body}
-    assert "List the tools again" in result_of(answers[1][0])["content"][0]["text"]
+    assert "List or search the tools again" in result_of(answers[1][0])["content"][0]["text"]
     assert "a person has approved it" in result_of(answers[2][0])["content"][0]["text"]
     assert calls == 4 + 8
 
