@@ -156,9 +156,7 @@ def _with_skipped(found: Approvable, skipped: Iterable[SkippedTool]) -> Approvab
     )
 
 
-def _partial(
-    body: Mapping[str, object], tools: Sequence[Mapping[str, str]], left_out: int
-) -> str:
+def _partial(body: Mapping[str, object], tools: Sequence[Mapping[str, str]], left_out: int) -> str:
     """Return why the status of `body` may lack tools, to be read behind its name."""
     status = _members(body, "status")
     if (

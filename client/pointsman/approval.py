@@ -123,9 +123,7 @@ def _missing(found: Approvable, name: str) -> str:
     if reason := found.left_out.get(name):
         return f"{name} {where} is left out, and not for its definition: {reason}"
     if not found.is_whole:
-        return (
-            f"{name} {where} is not in the status, which {found.partial}: {_ASK_A_ROUTER}"
-        )
+        return f"{name} {where} is not in the status, which {found.partial}: {_ASK_A_ROUTER}"
     there = approvable.nearest(name, found.digests) or "none is"
     return f"no tool {name} {where} is served or waits for approval: {there}"
 

@@ -34,7 +34,9 @@ FIELD = re.compile(r"\bspec(?:\.[A-Za-z]+(?:\[\w*\])?)+")
 def _settings() -> set[str]:
     programs = (mirror, operator, router)
     declared = {
-        field.metadata["variable"].name for program in programs for field in fields(program.Settings)
+        field.metadata["variable"].name
+        for program in programs
+        for field in fields(program.Settings)
     }
     prefixes = {program.PREFIX for program in programs}
     return declared | prefixes | {command_line.URL_VARIABLE, command_line.ADMIN_URL_VARIABLE}
