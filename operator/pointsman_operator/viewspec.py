@@ -145,7 +145,7 @@ def _labels(value: object, field: str) -> Iterator[Requirement]:
         return
     if not isinstance(value, Mapping):
         raise SpecError(field, "must be an object")
-    # The API server drops a label whose value is null, and nothing left would take every server.
+    # A patch takes out a label whose value is null, and no label left would take every server.
     if not value:
         raise SpecError(field, "must hold at least one label: selector {} takes every server")
     if len(value) > REQUIREMENTS_MAX:

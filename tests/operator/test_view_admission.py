@@ -136,6 +136,7 @@ def test_what_is_good_is_taken_by_both(asked: ControlPlane, changes: dict[str, A
         pytest.param({"servers": {"selector": {"labels": {}}}}, id="an unknown field within"),
         pytest.param(_labelled(), id="no label"),
         pytest.param(_labelled(team=None), id="a label of nothing"),
+        pytest.param(_labelled(team=None, tier="a"), id="a label of nothing beside another"),
         pytest.param(_labelled(team=1), id="a label of a number"),
         pytest.param(_labelled(team="x" * 64), id="a label too long"),
         pytest.param(_labelled(**{f"k{n}": "" for n in range(51)}), id="too many labels"),
@@ -213,7 +214,7 @@ _EXPRESSIONS = st.fixed_dictionaries(
 _SELECTORS = st.fixed_dictionaries(
     {},
     optional={
-        "matchLabels": st.dictionaries(_TEXTS, st.sampled_from(["a", "", "a b", 1]), max_size=2)
+        "matchLabels": st.dictionaries(_TEXTS, st.sampled_from(["a", "", None, 1]), max_size=2)
         | st.sampled_from([None, []]),
         "matchExpressions": st.lists(_EXPRESSIONS, max_size=2) | st.sampled_from([None, {}]),
     },
