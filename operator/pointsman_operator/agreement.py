@@ -81,7 +81,8 @@ def _remarks(said: Iterable[Sequence[SkippedTool]]) -> tuple[Remark, ...]:
             )
             # Which router is asked first must not decide what is said.
             by_name[tool.name] = min(remark, by_name.get(tool.name, remark), key=_order)
-    return tuple(by_name[name] for name in sorted(by_name))
+    ordered = sorted(by_name, key=lambda name: (_is_lighter(by_name[name]), name))
+    return tuple(by_name[name] for name in ordered)
 
 
 def _remarked_name(tool: SkippedTool) -> str:
@@ -92,8 +93,13 @@ def _remarked_name(tool: SkippedTool) -> str:
     return printable(tool.name, NAME_MAX_LENGTH)
 
 
-def _order(remark: Remark) -> tuple[str, str, str]:
-    return remark.reason, remark.message, remark.digest or ""
+def _order(remark: Remark) -> tuple[bool, str, str, str]:
+    return _is_lighter(remark), remark.reason, remark.message, remark.digest or ""
+
+
+def _is_lighter(remark: Remark) -> bool:
+    # What waits for somebody's approval must not get lost among what only is to be known.
+    return remark.reason != ToolReason.DEFINITION_CHANGED
 
 
 def _agreed(values: Sequence[_Value | None]) -> _Value | None:

@@ -36,6 +36,10 @@ class Refused(ApiError):
     """The request is not acceptable as it is."""
 
 
+class Undeclared(ApiError):
+    """The kind, as it is installed, does not know a field of the request."""
+
+
 class TooManyRequests(ApiError):
     """Come back later."""
 
@@ -43,6 +47,9 @@ class TooManyRequests(ApiError):
 class Unavailable(ApiError):
     """The API server cannot be reached, or is not itself."""
 
+
+# So an apply is refused, with a status that says that the fault is the server's.
+_UNDECLARED = "field not declared in schema"
 
 _BY_STATUS: Mapping[int, type[ApiError]] = {
     401: Forbidden,
@@ -56,8 +63,11 @@ _BY_STATUS: Mapping[int, type[ApiError]] = {
 
 def of(status: int, retry_after: str | None, answer: bytes) -> ApiError:
     """Return the error that an HTTP `status` of at least 400 stands for."""
+    message = _message(answer)
     kind = _BY_STATUS.get(status, Unavailable if status >= 500 else Refused)
-    error = kind(f"HTTP {status}: {printable(_message(answer), 300)}")
+    if _UNDECLARED in message:
+        kind = Undeclared
+    error = kind(f"HTTP {status}: {printable(message, 300)}")
     if retry_after is not None and retry_after.isdecimal():
         error.retry_after_s = min(float(retry_after), RETRY_AFTER_MAX_S)
     return error

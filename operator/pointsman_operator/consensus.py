@@ -8,9 +8,8 @@ from enum import StrEnum
 from pointsman_contract.report import ServerReason, ServerReport, State, printable
 from pointsman_operator import agreement, differences
 from pointsman_operator.spec import Identity
+from pointsman_operator.statement import MESSAGE_MAX_LENGTH, Statement, believed, late, no_router
 from pointsman_operator.status import Counts, Lists, Truth
-
-MESSAGE_MAX_LENGTH = 512
 
 _REASON = re.compile(r"[A-Za-z]{1,64}", re.ASCII)
 
@@ -46,20 +45,6 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
-    """What one router says of one server."""
-
-    router: str
-    answers: bool
-    """Whether its last long poll ended recently enough to be believed."""
-    young: bool = False
-    """Whether the router began so recently that it may not have looked yet."""
-    entry: ServerReport | None = None
-    fault: str | None = None
-    """Why it holds older servers than its directory has."""
-
-
-@dataclass(frozen=True, slots=True)
 class Consensus:
     """What is true of a server on every router that answers."""
 
@@ -75,15 +60,15 @@ class Consensus:
     """How the tools of a server that can be called differ between routers."""
 
 
-def reach(identity: Identity, statements: Sequence[Statement]) -> Consensus:
+def reach(identity: Identity, statements: Sequence[Statement[ServerReport]]) -> Consensus:
     """Return what the routers' `statements` come to, for the generation that `identity` names."""
     total = len(statements)
-    answering = [one for one in statements if one.answers and not _has_begun(one)]
+    answering = believed(statements, _has_begun)
     is_counted = not any(map(_has_begun, statements))
     if not answering:
         return Consensus(
-            Finding(Truth.UNKNOWN, Readiness.NO_ROUTER, _no_router(total)),
-            Finding(Truth.FALSE, Readiness.NO_ROUTER, _no_router(total)),
+            Finding(Truth.UNKNOWN, Readiness.NO_ROUTER, no_router(total)),
+            Finding(Truth.FALSE, Readiness.NO_ROUTER, no_router(total)),
             None,
             Counts(0, total),
             is_counted,
@@ -96,8 +81,8 @@ def reach(identity: Identity, statements: Sequence[Statement]) -> Consensus:
     counts = Counts(len(current), total)
     if len(current) < len(answering):
         names = {router for router, _ in current}
-        late = min((t for t in answering if t.router not in names), key=lambda t: t.router)
-        progressing = Finding(Truth.FALSE, Readiness.PROGRESSING, _late(late))
+        first = next(one for one in answering if one.router not in names)
+        progressing = Finding(Truth.FALSE, Readiness.PROGRESSING, late(first, "generation"))
         return Consensus(None, progressing, None, counts, is_counted)
     ready = _ready(current)
     return Consensus(
@@ -110,27 +95,14 @@ def reach(identity: Identity, statements: Sequence[Statement]) -> Consensus:
     )
 
 
-def _has_begun(statement: Statement) -> bool:
+def _has_begun(statement: Statement[ServerReport]) -> bool:
     """Say whether a router only began, and has not looked at the server yet."""
     unseen = statement.entry is None or statement.entry.state is State.PENDING
     return statement.answers and statement.young and unseen
 
 
-def _late(statement: Statement) -> str:
-    message = f"router {printable(statement.router)} does not serve this generation yet"
-    if statement.fault is None:
-        return message
-    return f"{message}: {printable(statement.fault, MESSAGE_MAX_LENGTH)}"
-
-
 def _is_current(entry: ServerReport, identity: Identity) -> bool:
     return entry.uid == identity.uid and (entry.generation or 0) >= (identity.generation or 0)
-
-
-def _no_router(total: int) -> str:
-    if not total:
-        return "no router is known: start one, and have POINTSMAN_OPERATOR_ROUTERS name it"
-    return "no router answers: look at the routers' pods"
 
 
 _Said = Sequence[tuple[str, ServerReport]]

@@ -1,6 +1,6 @@
 """Which transitions of a resource's status people want to be told of, and in which words."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -9,7 +9,7 @@ from pointsman_contract.report import ToolReason, printable
 from pointsman_operator.conditions import Acceptance, Publication
 from pointsman_operator.consensus import Readiness
 from pointsman_operator.spec import Identity
-from pointsman_operator.status import Condition, ConditionType, Remark, Status, Truth
+from pointsman_operator.status import Condition, ConditionType, Status, Truth
 
 REPORTING_CONTROLLER = f"{labels.GROUP}/operator"
 # What the API server takes of a note, and of the name of whoever reports.
@@ -28,6 +28,9 @@ class EventReason(StrEnum):
     DEFINITION_CHANGED = "DefinitionChanged"
     PREFIX_CONFLICT = "PrefixConflict"
 
+
+Definition = tuple[str, str | None]
+"""A definition that is not approved: its tool's name, and its digest."""
 
 _GOOD = frozenset([EventReason.PUBLISHED, EventReason.READY])
 # What the operator was doing when it found out.
@@ -48,18 +51,30 @@ class Event:
     note: str
 
 
-def between(previous: Status, new: Status) -> tuple[Event, ...]:
+def between(previous: Status, new: Status, told: Collection[Definition] = ()) -> tuple[Event, ...]:
     """Return what there is to tell when a resource's status becomes `new`.
 
-    | the status                                           | is told as        |
-    |------------------------------------------------------|-------------------|
-    | another server has the prefix                        | PrefixConflict    |
-    | the ConfigMap carries a generation that it had not   | Published         |
-    | a definition is not the approved one, and was before | DefinitionChanged |
-    | Ready becomes true                                   | Ready             |
-    | Ready is not true, for a new reason that may last    | NotReady          |
+    `told`: definitions of which people were told before.
+
+    | the status                                                | is told as        |
+    |-----------------------------------------------------------|-------------------|
+    | another server has the prefix                             | PrefixConflict    |
+    | the ConfigMap carries a generation that it had not        | Published         |
+    | a definition that nobody approved, changed or never seen  | DefinitionChanged |
+    | Ready becomes true                                        | Ready             |
+    | Ready is not true, for a new reason that may last         | NotReady          |
     """
-    return tuple(_all(previous, new))
+    return tuple(_all(previous, new, told))
+
+
+def unapproved(status: Status) -> frozenset[Definition]:
+    """Return the definitions that a status says nobody approved."""
+    remarks = (*status.lists.flagged, *status.lists.skipped)
+    return frozenset(
+        (remark.name, remark.digest)
+        for remark in remarks
+        if remark.reason == ToolReason.DEFINITION_CHANGED
+    )
 
 
 def body_of(event: Event, identity: Identity, *, instance: str, at: str) -> Mapping[str, object]:
@@ -88,15 +103,16 @@ def body_of(event: Event, identity: Identity, *, instance: str, at: str) -> Mapp
     }
 
 
-def _all(previous: Status, new: Status) -> Iterator[Event]:
+def _all(previous: Status, new: Status, told: Collection[Definition]) -> Iterator[Event]:
     if _has_lost_its_prefix(new) and not _has_lost_its_prefix(previous):
         yield Event(EventReason.PREFIX_CONFLICT, _message(new.condition(ConditionType.ACCEPTED)))
     published = new.condition(ConditionType.PUBLISHED)
     if _is_true(published) and _published_generation(previous) != _published_generation(new):
         note = f"generation {published.generation if published else 0} is {_message(published)}"
         yield Event(EventReason.PUBLISHED, note)
-    if changed := _unapproved(new).keys() - _unapproved(previous).keys():
-        yield Event(EventReason.DEFINITION_CHANGED, _definitions(sorted(changed), new))
+    if changed := (unapproved(new) - unapproved(previous)).difference(told):
+        ordered = sorted(changed, key=lambda one: (one[0], one[1] or ""))
+        yield Event(EventReason.DEFINITION_CHANGED, _definitions(ordered, new))
     ready, before = new.condition(ConditionType.READY), previous.condition(ConditionType.READY)
     if _is_true(ready):
         if not _is_true(before):
@@ -154,24 +170,15 @@ def _is_lasting(cause: Condition) -> bool:
     return cause.type is not ConditionType.DISCOVERED or cause.truth is not Truth.UNKNOWN
 
 
-def _unapproved(status: Status) -> Mapping[tuple[str, str | None], Remark]:
-    remarks = (*status.lists.flagged, *status.lists.skipped)
-    return {
-        (remark.name, remark.digest): remark
-        for remark in remarks
-        if remark.reason == ToolReason.DEFINITION_CHANGED
-    }
-
-
-def _definitions(changed: list[tuple[str, str | None]], new: Status) -> str:
+def _definitions(changed: list[Definition], new: Status) -> str:
     names = [printable(name) for name, _ in changed[:NAMED_MAX]]
     if len(changed) > NAMED_MAX:
         names.append(f"{len(changed) - NAMED_MAX} more")
     left_out = {remark.name for remark in new.lists.skipped}
     outcome = "is left out" if changed[0][0] in left_out else "is served nevertheless"
     return (
-        f"the definition of {', '.join(names)} is not the approved one, and {outcome}: read it, and"
-        " approve it in spec.definitions.approved"
+        f"the definition of {', '.join(names)} is not approved, and {outcome}: read it, and have"
+        " `pointsman approve` write the approval (spec.definitions.approved)"
     )
 
 

@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 import aiohttp
 
 from pointsman_contract import report
-from pointsman_contract.report import Change, Report
-from pointsman_operator.consensus import Statement
+from pointsman_contract.report import Change, Report, ServerReport, ViewReport
 from pointsman_operator.heard import Heard, News
-from pointsman_operator.viewconsensus import ViewStatement
+from pointsman_operator.statement import Statement
 
 # Changes that follow each other closely are fetched together.
 POLL_INTERVAL_S = 0.1
@@ -109,17 +108,17 @@ class Fleet:
         """Say whether there is no router, nor ever will be."""
         return self._whereabouts == ()
 
-    def statements(self, server: str) -> Sequence[Statement]:
+    def statements(self, server: str) -> Sequence[Statement[ServerReport]]:
         """Return what each router says of the server of that identity."""
         return [
             Statement(*self._standing(router), router.said.servers.get(server), router.said.fault)
             for router in self._routers.values()
         ]
 
-    def view_statements(self, view: str) -> Sequence[ViewStatement]:
+    def view_statements(self, view: str) -> Sequence[Statement[ViewReport]]:
         """Return what each router says of the view of that identity."""
         return [
-            ViewStatement(*self._standing(router), router.said.views.get(view), router.said.fault)
+            Statement(*self._standing(router), router.said.views.get(view), router.said.fault)
             for router in self._routers.values()
         ]
 

@@ -97,6 +97,8 @@ class Intake:
             self._claim(known.identity.id if known is not None else servers[key], known)
         gone = store.config_maps.take_list({m.name: m for m in config_maps}, config_maps_version)
         store.doubtful |= {key for key in unlabelled & gone if store.is_wanted(key)}
+        # The kind may have been brought up to date: the next write of a status tells.
+        store.kind_is_older = False
 
     def views_listed(self, views: Iterable[ViewResource], version: int) -> None:
         """Take the list of all views; everything is looked at again."""

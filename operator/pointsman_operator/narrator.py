@@ -10,7 +10,7 @@ from typing import Protocol
 from pointsman_contract.report import printable
 from pointsman_operator import events
 from pointsman_operator.apierrors import ApiError
-from pointsman_operator.events import Event
+from pointsman_operator.events import Definition, Event
 from pointsman_operator.metrics import Kind, Metrics
 from pointsman_operator.ration import Ration
 from pointsman_operator.seen import Resource
@@ -19,6 +19,10 @@ from pointsman_operator.status import Status
 
 # Two for each of a thousand resources that come at once; the status has what does not fit.
 WAITING_MAX = 2000
+
+
+# Of a resource: more than a status lists of its tools, many times over. The oldest is forgotten.
+DEFINITIONS_MAX = 1000
 
 
 class Pen(Protocol):
@@ -57,11 +61,15 @@ class Narrator:
         self._logger = logger
         self._waiting: asyncio.Queue[_Told | None] = asyncio.Queue()
         self._fails = False
+        self._definitions: dict[str, dict[Definition, None]] = {}
 
     def tell(self, resource: Resource, new: Status, now_s: float) -> None:
         """Have it told what happened to `resource` when its status became `new`."""
         key = resource.config_map
-        for event in events.between(resource.status, new):
+        known = self._definitions.get(key, {})
+        happened = events.between(resource.status, new, known)
+        self._remember(key, events.unapproved(resource.status) | events.unapproved(new))
+        for event in happened:
             allowed = self._ration.take(key, event, now_s)
             if allowed is None:
                 continue
@@ -75,6 +83,18 @@ class Narrator:
     def forget(self, key: str) -> None:
         """Note that a resource is gone for good."""
         self._ration.forget(key)
+        self._definitions.pop(key, None)
+
+    def _remember(self, key: str, definitions: frozenset[Definition]) -> None:
+        # A list that empties and fills again, as with its upstream, is no news.
+        if not definitions:
+            return
+        known = self._definitions.setdefault(key, {})
+        for one in definitions:
+            known.pop(one, None)
+            known[one] = None
+        while len(known) > DEFINITIONS_MAX:
+            del known[next(iter(known))]
 
     async def run(self) -> None:
         """Write what is to be told, until `close`."""

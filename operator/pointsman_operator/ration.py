@@ -2,7 +2,10 @@
 
 from dataclasses import dataclass, replace
 
-from pointsman_operator.events import Event
+from pointsman_operator.events import Event, EventReason
+
+# What somebody has to do something about is not eaten up by what goes to and fro.
+_WEIGHTY = frozenset([EventReason.DEFINITION_CHANGED, EventReason.PREFIX_CONFLICT])
 
 
 @dataclass(slots=True)
@@ -15,19 +18,24 @@ class _Account:
 
 
 class Ration:
-    """What each resource has left of its Events; times are of one monotonic clock."""
+    """What each resource has left of its Events; times are of one monotonic clock.
+
+    Events that somebody has to do something about have an account of their own.
+    """
 
     def __init__(self, *, burst: int, interval_s: float) -> None:
         self._burst = burst
         self._interval_s = interval_s
-        self._accounts: dict[str, _Account] = {}
+        self._accounts: dict[tuple[str, bool], _Account] = {}
 
     def take(self, key: str, event: Event, now_s: float) -> Event | None:
         """Return `event` as it may be written now; None if it may not.
 
         It says how many before it could not be written.
         """
-        account = self._accounts.setdefault(key, _Account(self._burst, now_s))
+        account = self._accounts.setdefault(
+            (key, event.reason in _WEIGHTY), _Account(self._burst, now_s)
+        )
         in_a_row = account.last == event and not account.withheld
         if in_a_row and now_s - account.last_s < self._interval_s:
             return None
@@ -46,4 +54,5 @@ class Ration:
 
     def forget(self, key: str) -> None:
         """Note that the resource is gone for good."""
-        self._accounts.pop(key, None)
+        for is_weighty in (False, True):
+            self._accounts.pop((key, is_weighty), None)

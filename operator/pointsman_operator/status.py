@@ -1,7 +1,7 @@
 """The status of a resource, as a value."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 
@@ -117,6 +117,20 @@ def load(value: object) -> Status:
         config_map=status.members("configMapRef").text("name"),
         lists=_lists(status),
         routers=None if ready is None or total is None else Counts(ready, total),
+    )
+
+
+def without_news(status: Status) -> Status:
+    """Return what an older kind can hold of `status`: no digest, and no tool that is flagged."""
+    lists = status.lists
+    return replace(
+        status,
+        lists=replace(
+            lists,
+            tools=tuple(replace(tool, digest=None) for tool in lists.tools),
+            skipped=tuple(replace(remark, digest=None) for remark in lists.skipped),
+            flagged=(),
+        ),
     )
 
 

@@ -14,7 +14,7 @@ from pointsman_operator.cluster import Cluster
 from pointsman_operator.consensus import Consensus, reach
 from pointsman_operator.fleet import Fleet
 from pointsman_operator.intake import REGISTER, Intake
-from pointsman_operator.metrics import Kind, Metrics, Outcome
+from pointsman_operator.metrics import Metrics, Outcome
 from pointsman_operator.narrator import Narrator
 from pointsman_operator.pace import Pace
 from pointsman_operator.reconcile import Remove, Situation, Write
@@ -71,7 +71,6 @@ class Steward:
                 cluster=means.cluster,
                 fleet=means.fleet,
                 upkeep=self._upkeep,
-                metrics=means.metrics,
             ),
             namespace=namespace,
             clock=clock,
@@ -79,6 +78,7 @@ class Steward:
         self._namespace = namespace
         self._clock = clock
         self._logger = logger
+        self._told_of_older_kind = False
 
     async def handle(self, key: str) -> None:
         """Do what is due for `key`; whatever fails is tried again, and costs nobody else."""
@@ -129,11 +129,11 @@ class Steward:
             await self._carry_out(key, plan.write, situation)
         else:
             self._upkeep.found_right(key)
-        await self._write_status(situation.resource, plan.status)
+        has_stated = await self._write_status(situation.resource, plan.status)
         if situation.resource is None:
             means.pace.forget(key)
             means.narrator.forget(key)
-        changed = plan.write is not None or plan.status is not None
+        changed = plan.write is not None or has_stated
         return Outcome.WRITTEN if changed else Outcome.UNCHANGED
 
     def _situation(self, key: str) -> Situation:
@@ -148,7 +148,8 @@ class Steward:
             publishes_living=observed is not None and store.is_living(observed.resource_uid),
             consensus=consensus,
             counts=self._settled(key, resource, consensus),
-            differs=consensus is not None and self._differs(key, consensus),
+            differs=consensus is not None
+            and self._upkeep.lasts(key, consensus.difference is not None),
             failure=None,
             namespace=self._namespace,
             now=self._clock().strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -175,16 +176,6 @@ class Steward:
             queue.wake(key, settled_s)
         return None
 
-    def _differs(self, key: str, consensus: Consensus) -> bool:
-        queue = self._means.queue
-        lasting_s = self._means.pace.differs(key, consensus.difference is not None, queue.now_s())
-        if lasting_s is None:
-            return False
-        if lasting_s > queue.now_s():
-            queue.wake(key, lasting_s)
-            return False
-        return True
-
     def _may_be_made(self, write: Write, situation: Situation) -> bool:
         # A holder that the register does not name could lose the prefix in a restart, and the
         # name would have led to two tenants.
@@ -204,20 +195,51 @@ class Steward:
         plan = reconcile.plan(replace(situation, failure=unwritten(fault, config_map)))
         await self._write_status(situation.resource, plan.status)
 
-    async def _write_status(self, resource: Resource | None, wished: Status | None) -> None:
+    async def _write_status(self, resource: Resource | None, wished: Status | None) -> bool:
+        """Say whether there was anything to write."""
         if resource is None or wished is None:
-            return
+            return False
+        store = self._means.store
+        if not store.kind_is_older:
+            try:
+                await self._apply_status(resource, wished, wished)
+            except apierrors.Undeclared as exc:
+                self._tell_of_older_kind(exc)
+                store.kind_is_older = True
+            else:
+                self._told_of_older_kind = False
+                return True
+        held = status.without_news(wished)
+        if held == resource.status:
+            self._narrate(resource, wished)
+            return False
+        await self._apply_status(resource, held, wished)
+        return True
+
+    async def _apply_status(self, resource: Resource, held: Status, wished: Status) -> None:
         means, identity = self._means, resource.identity
-        means.metrics.api_writes.labels(Kind.STATUS).inc()
-        means.pace.wrote(resource.config_map, means.queue.now_s())
-        try:
-            body = await means.cluster.apply_status(
-                identity.namespace or "", identity.name, identity.uid or "", status.dump(wished)
+        body = await self._upkeep.write_status(
+            resource.config_map,
+            means.cluster.apply_status(
+                identity.namespace or "", identity.name, identity.uid or "", status.dump(held)
+            ),
+        )
+        if body is not None:
+            means.intake.answered(body)
+            self._narrate(resource, wished)
+
+    def _narrate(self, resource: Resource, wished: Status) -> None:
+        # What an older kind cannot hold is told nevertheless.
+        self._means.narrator.tell(resource, wished, self._means.queue.now_s())
+
+    def _tell_of_older_kind(self, exc: ApiError) -> None:
+        if not self._told_of_older_kind:
+            self._logger.warning(
+                "the McpServer CRD is older than this operator, and statuses lack what it does not"
+                " know: apply the chart's CRDs (crds/mcpserver.yaml)",
+                extra={"fault": _told(exc)},
             )
-        except apierrors.NotFound:
-            return  # It went meanwhile, and the event that says so is on its way.
-        means.intake.answered(body)
-        means.narrator.tell(resource, wished, means.queue.now_s())
+        self._told_of_older_kind = True
 
 
 def _is_first_and_whole(counts: Counts, before: Status) -> bool:

@@ -130,6 +130,8 @@ class Store:
         self.views: Living[ViewResource] = Living()
         self.knows_views = False
         """Whether views were ever listed: until then nobody can say which there are."""
+        self.kind_is_older = False
+        """Whether McpServers turned out to be of an older kind, since everything was listed."""
         self.config_maps: Sights[ConfigMap] = Sights()
         self.doubtful: set[str] = set()
         """Names under which something may lie that was not seen: look before you write."""

@@ -1,13 +1,15 @@
 """One ConfigMap at a time: looked at where in doubt, written at its pace, and remembered."""
 
 import logging
+from collections.abc import Awaitable
 
 from pointsman_operator import apierrors, seen
 from pointsman_operator.apierrors import ApiError
 from pointsman_operator.cluster import Cluster
 from pointsman_operator.conditions import Publication
 from pointsman_operator.consensus import Finding
-from pointsman_operator.metrics import Metrics
+from pointsman_operator.manifests import JSON
+from pointsman_operator.metrics import Kind, Metrics
 from pointsman_operator.pace import Pace
 from pointsman_operator.publisher import Publisher
 from pointsman_operator.reconcile import Remove, Write
@@ -33,6 +35,7 @@ class Upkeep:
         self._queue = queue
         self._pace = pace
         self._cluster = cluster
+        self._status_writes = metrics.api_writes.labels(Kind.STATUS)
         self._publisher = Publisher(cluster, store.config_maps, metrics)
         self._logger = logger
 
@@ -76,6 +79,24 @@ class Upkeep:
         deed = type(write).__name__.lower()
         facts = {"key": key, "deed": deed, "repair": repair}
         self._logger.info("wrote a ConfigMap", extra=facts)
+
+    def lasts(self, key: str, differs: bool) -> bool:
+        """Say whether routers have differed about `key` for so long that it is no rollout."""
+        now_s = self._queue.now_s()
+        lasting_s = self._pace.differs(key, differs, now_s)
+        if lasting_s is None or lasting_s <= now_s:
+            return lasting_s is not None
+        self._queue.wake(key, lasting_s)
+        return False
+
+    async def write_status(self, key: str, writing: Awaitable[JSON]) -> JSON | None:
+        """Return the resource as it is after `writing` its status; None where it is gone."""
+        self._status_writes.inc()
+        self._pace.wrote(key, self._queue.now_s())
+        try:
+            return await writing
+        except apierrors.NotFound:
+            return None  # The event that says so is on its way.
 
     def found_right(self, key: str) -> None:
         """Note that what lies under `key` is as it is to be."""

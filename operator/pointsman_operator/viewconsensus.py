@@ -9,13 +9,13 @@ from pointsman_contract.report import State, ViewReport, printable
 from pointsman_contract.view import Discovery, ViewMeta
 from pointsman_operator import budget
 from pointsman_operator.consensus import Finding
+from pointsman_operator.statement import MESSAGE_MAX_LENGTH, Statement, believed, late, no_router
 from pointsman_operator.status import Truth
 from pointsman_operator.viewstatus import Content
 
 # As many as a person reads; the routers' own reports have them all.
 UNMATCHED_MAX = 50
 NAME_MAX_LENGTH = 256
-MESSAGE_MAX_LENGTH = 512
 # So many are named in a message: the list beside it has more.
 NAMED_MAX = 3
 _REMEDY = "name fewer in spec.tools, or have them searched for with spec.discovery"
@@ -33,52 +33,73 @@ class ViewReadiness(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ViewStatement:
-    """What one router says of one view."""
-
-    router: str
-    answers: bool
-    """Whether its last long poll ended recently enough to be believed."""
-    young: bool = False
-    """Whether the router began so recently that it may not have looked yet."""
-    entry: ViewReport | None = None
-    fault: str | None = None
-    """Why it holds older views than its directory has."""
-
-
-@dataclass(frozen=True, slots=True)
 class ViewConsensus:
     """What is true of a view on every router that answers."""
 
     ready: Finding
     content: Content | None
     """None while nothing new can be said."""
+    follows: bool = False
+    """Whether the routers serve this generation, and only its servers are not yet the newest."""
+    difference: str | None = None
+    """Which router finds more tools than another."""
 
 
-def reach(published: ViewMeta, statements: Sequence[ViewStatement]) -> ViewConsensus:
+def reach(published: ViewMeta, statements: Sequence[Statement[ViewReport]]) -> ViewConsensus:
     """Return what the routers' `statements` come to, for this very document."""
-    answering = [one for one in statements if one.answers and not _has_begun(one)]
+    answering = believed(statements, _has_begun)
     if not answering and any(one.answers for one in statements):
         message = "the routers only began, and have not listed the servers yet"
         return ViewConsensus(_no(ViewReadiness.PROGRESSING, message), None)
     if not answering:
-        return ViewConsensus(_no(ViewReadiness.NO_ROUTER, _no_router(len(statements))), None)
-    entries, grown = [], []
-    for statement in answering:
-        if statement.entry is None or not _is_current(statement.entry, published):
-            return ViewConsensus(_no(ViewReadiness.PROGRESSING, _late(statement)), None)
-        entries.append(statement.entry)
-        if not statement.young:
-            grown.append(statement.entry)
+        return ViewConsensus(_no(ViewReadiness.NO_ROUTER, no_router(len(statements))), None)
+    said = [
+        (one, one.entry)
+        for one in answering
+        if one.entry is not None and _is_current(one.entry, published)
+    ]
+    if len(said) < len(answering):
+        current = {one.router for one, _ in said}
+        lagging = [one for one in answering if one.router not in current]
+        return ViewConsensus(
+            _no(ViewReadiness.PROGRESSING, late(lagging[0], "document")),
+            None,
+            follows=all(_follows(one.entry, published) for one in lagging),
+        )
     # A router that began a moment ago finds its tools one server after the other.
-    entries = grown or entries
+    said = [(one, entry) for one, entry in said if not one.young] or said
+    entries = [entry for _, entry in said]
     content = Content(
         tool_count=min(entry.tool_count for entry in entries),
         schema_bytes=max(entry.schema_bytes for entry in entries),
         unmatched_servers=_union(entry.unmatched_servers for entry in entries),
         unmatched_tools=_union(entry.unmatched_tools for entry in entries),
     )
-    return ViewConsensus(_ready(published, entries, content), content)
+    return ViewConsensus(
+        _ready(published, entries, content),
+        content,
+        difference=_difference([(one.router, entry) for one, entry in said]),
+    )
+
+
+def _follows(entry: ViewReport | None, published: ViewMeta) -> bool:
+    """Say whether a router serves this very spec, with other servers than it selects now."""
+    return (
+        entry is not None
+        and entry.uid == published.uid
+        and entry.generation == published.generation
+        and entry.state is State.SERVING
+    )
+
+
+def _difference(said: Sequence[tuple[str, ViewReport]]) -> str | None:
+    if any(entry.state is not State.SERVING for _, entry in said):
+        return None
+    fewest = min(entry.tool_count for _, entry in said)
+    router, entry = max(said, key=lambda one: one[1].tool_count)
+    if entry.tool_count == fewest:
+        return None
+    return f"{printable(router)} finds {entry.tool_count}"
 
 
 def _ready(published: ViewMeta, entries: Sequence[ViewReport], content: Content) -> Finding:
@@ -104,18 +125,11 @@ def _ready(published: ViewMeta, entries: Sequence[ViewReport], content: Content)
     )
 
 
-def _has_begun(statement: ViewStatement) -> bool:
+def _has_begun(statement: Statement[ViewReport]) -> bool:
     """Say whether a router only began, and may not have looked yet."""
     entry = statement.entry
     unseen = entry is None or (entry.state is State.SERVING and not entry.tool_count)
     return statement.young and unseen
-
-
-def _late(statement: ViewStatement) -> str:
-    message = f"router {printable(statement.router)} does not serve this document yet"
-    if statement.fault is None:
-        return message
-    return f"{message}: {printable(statement.fault, MESSAGE_MAX_LENGTH)}"
 
 
 def _is_current(entry: ViewReport, published: ViewMeta) -> bool:
@@ -129,12 +143,6 @@ def _is_current(entry: ViewReport, published: ViewMeta) -> bool:
 
 def _no(reason: ViewReadiness, message: str) -> Finding:
     return Finding(Truth.FALSE, reason, message)
-
-
-def _no_router(total: int) -> str:
-    if not total:
-        return "no router is known: start one, and have POINTSMAN_OPERATOR_ROUTERS name it"
-    return "no router answers: look at the routers' pods"
 
 
 def _union(lists: Iterable[tuple[str, ...]]) -> tuple[str, ...]:

@@ -1,8 +1,9 @@
 """What has to be written so that the cluster is as one view asks."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from pointsman_contract.report import ViewReport
 from pointsman_contract.view import EVERYTHING, ViewMeta
 from pointsman_operator import conditions, reconcile, viewmanifests
 from pointsman_operator.conditions import Acceptance, Publication, Refused
@@ -11,8 +12,9 @@ from pointsman_operator.labelselector import LabelSelector
 from pointsman_operator.manifests import Manifest
 from pointsman_operator.reconcile import Place, Write
 from pointsman_operator.seen import ConfigMap, ViewResource
-from pointsman_operator.status import ConditionType, Truth
-from pointsman_operator.viewconsensus import ViewConsensus, ViewReadiness, ViewStatement, reach
+from pointsman_operator.statement import Statement
+from pointsman_operator.status import Condition, ConditionType, Truth
+from pointsman_operator.viewconsensus import ViewConsensus, ViewReadiness, reach
 from pointsman_operator.viewspec import View
 from pointsman_operator.viewstatus import ViewStatus
 
@@ -29,8 +31,10 @@ class ViewSituation:
     """What lies under the name."""
     publishes_living: bool
     """Whether the resource that the observed ConfigMap says it publishes exists."""
-    statements: Sequence[ViewStatement] | None
+    statements: Sequence[Statement[ViewReport]] | None
     """What the routers say; None while too few have been heard."""
+    lasts: bool
+    """Whether what routers say has been unsettled for so long that it is no rollout."""
     failure: Finding | None
     """Why the ConfigMap could not be written."""
     namespace: str
@@ -46,6 +50,8 @@ class ViewPlan:
     write: Write | None
     status: ViewStatus | None
     """What the status then is; None where it is so already."""
+    is_unsettled: bool = False
+    """Whether the routers take something up, or differ: if that lasts, more is to be said."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +73,19 @@ def servers_of(view: View, neighbours: Mapping[str, Mapping[str, str]]) -> tuple
 def plan(situation: ViewSituation) -> ViewPlan:
     """Return what has to be written in `situation`: nothing, once it has been written."""
     resource = situation.resource
-    outcome = _judge(situation, resource) if resource is not None else None
+    if resource is None:
+        return ViewPlan(reconcile.to_write(None, _place(situation)), None)
+    outcome = _judge(situation, resource)
     manifest = outcome.manifest if isinstance(outcome, _Accepted) else None
-    status = None
-    if resource is not None and outcome is not None:
-        status = _status(outcome, resource, situation)
+    consensus = None
+    if isinstance(outcome, _Accepted) and situation.statements is not None:
+        consensus = reach(outcome.published, situation.statements)
+    status = _status(outcome, consensus, resource, situation)
     return ViewPlan(
         write=reconcile.to_write(manifest, _place(situation)),
-        status=None if resource is None or status == resource.status else status,
+        status=None if status == resource.status else status,
+        is_unsettled=consensus is not None
+        and (consensus.follows or consensus.difference is not None),
     )
 
 
@@ -102,15 +113,16 @@ def _place(situation: ViewSituation) -> Place:
 
 
 def _status(
-    outcome: Refused | _Accepted, resource: ViewResource, situation: ViewSituation
+    outcome: Refused | _Accepted,
+    consensus: ViewConsensus | None,
+    resource: ViewResource,
+    situation: ViewSituation,
 ) -> ViewStatus:
     previous = resource.status
     generation = resource.identity.generation or 0
-    consensus = None
-    if isinstance(outcome, _Accepted) and situation.statements is not None:
-        consensus = reach(outcome.published, situation.statements)
     before = {condition.type: condition for condition in previous.conditions}
-    findings = _findings(outcome, consensus, situation.failure)
+    ready = _ready(consensus, before.get(ConditionType.READY), generation, situation.lasts)
+    findings = _findings(outcome, ready, situation.failure)
     stated = tuple(
         condition
         for kind, finding in findings.items()
@@ -133,7 +145,7 @@ def _status(
 
 
 def _findings(
-    outcome: Refused | _Accepted, consensus: ViewConsensus | None, failure: Finding | None
+    outcome: Refused | _Accepted, ready: Finding | None, failure: Finding | None
 ) -> dict[ConditionType, Finding | None]:
     if isinstance(outcome, Refused):
         no = Finding(Truth.FALSE, Publication.NOT_ACCEPTED, "the view is not accepted")
@@ -146,8 +158,26 @@ def _findings(
     return {
         ConditionType.ACCEPTED: Finding(Truth.TRUE, Acceptance.ACCEPTED, "the spec is valid"),
         ConditionType.PUBLISHED: failure or Finding(Truth.TRUE, Publication.PUBLISHED, done),
-        ConditionType.READY: _empty(outcome) or (consensus.ready if consensus else None),
+        ConditionType.READY: _empty(outcome) or ready,
     }
+
+
+# What was said of a view's tools is left while its routers take up which servers it has now.
+_LEFT = frozenset([ViewReadiness.READY, ViewReadiness.NO_TOOLS, ViewReadiness.NOT_SERVED])
+
+
+def _ready(
+    consensus: ViewConsensus | None, before: Condition | None, generation: int, lasts: bool
+) -> Finding | None:
+    if consensus is None:
+        return None
+    is_left = before is not None and before.generation == generation and before.reason in _LEFT
+    if consensus.follows and is_left and not lasts:
+        return None
+    if consensus.difference is None or not lasts:
+        return consensus.ready
+    message = f"{consensus.ready.message}; routers differ: {consensus.difference}"
+    return replace(consensus.ready, message=message)
 
 
 def _empty(accepted: _Accepted) -> Finding | None:

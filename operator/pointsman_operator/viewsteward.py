@@ -8,7 +8,7 @@ from pointsman_operator import apierrors, viewplan, viewstatus
 from pointsman_operator.cluster import Cluster
 from pointsman_operator.fleet import Fleet
 from pointsman_operator.intake import Intake
-from pointsman_operator.metrics import Kind, Metrics, Outcome
+from pointsman_operator.metrics import Outcome
 from pointsman_operator.pace import Pace
 from pointsman_operator.seen import ViewResource
 from pointsman_operator.store import Store
@@ -29,7 +29,6 @@ class ViewMeans:
     cluster: Cluster
     fleet: Fleet
     upkeep: Upkeep
-    metrics: Metrics
 
 
 class ViewSteward:
@@ -49,6 +48,9 @@ class ViewSteward:
         await means.upkeep.look(key)
         situation = self._situation(key)
         plan = viewplan.plan(situation)
+        if means.upkeep.lasts(key, plan.is_unsettled):
+            situation = replace(situation, lasts=True)
+            plan = viewplan.plan(situation)
         if plan.write is None:
             means.upkeep.found_right(key)
         elif means.upkeep.has_to_wait(key, plan.write):
@@ -78,6 +80,7 @@ class ViewSteward:
             statements=(
                 fleet.view_statements(identity.id) if identity and fleet.is_settled else None
             ),
+            lasts=False,
             failure=None,
             namespace=self._namespace,
             now=self._clock().strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -87,12 +90,11 @@ class ViewSteward:
         if resource is None or wished is None:
             return
         means, identity = self._means, resource.identity
-        means.metrics.api_writes.labels(Kind.STATUS).inc()
-        means.pace.wrote(resource.config_map, means.queue.now_s())
-        try:
-            body = await means.cluster.apply_view_status(
+        body = await means.upkeep.write_status(
+            resource.config_map,
+            means.cluster.apply_view_status(
                 identity.namespace or "", identity.name, identity.uid or "", viewstatus.dump(wished)
-            )
-        except apierrors.NotFound:
-            return  # It went meanwhile, and the event that says so is on its way.
-        means.intake.view_answered(body)
+            ),
+        )
+        if body is not None:
+            means.intake.view_answered(body)

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from pointsman_contract.report import ServerReport, State
-from pointsman_operator.consensus import Consensus, Statement, reach
+from pointsman_operator.consensus import Consensus, reach
 from pointsman_operator.spec import Identity
+from pointsman_operator.statement import Statement
 from pointsman_operator.status import Counts, Remark, Status, Tool, dump
 
 SERVER = Identity("tools", "github", "u-1", 3)
@@ -30,15 +31,15 @@ def entry(state: State = State.SERVING, *, tools: tuple[str, ...] = ("a",), **me
     return ServerReport.model_validate(known | members)
 
 
-def says(router: str, word: Any, *, young: bool = False) -> Statement:
+def says(router: str, word: Any, *, young: bool = False) -> Statement[ServerReport]:
     return Statement(router, answers=True, young=young, entry=word)
 
 
-def silent(router: str) -> Statement:
+def silent(router: str) -> Statement[ServerReport]:
     return Statement(router, answers=False, entry=entry())
 
 
-def reached(*statements: Statement) -> Consensus:
+def reached(*statements: Statement[ServerReport]) -> Consensus:
     return reach(SERVER, statements)
 
 
@@ -185,7 +186,10 @@ def reached(*statements: Statement) -> Consensus:
     ],
 )
 def test_routers_words_come_to(
-    statements: list[Statement], discovered: str | None, ready: str, counts: tuple[int, int]
+    statements: list[Statement[ServerReport]],
+    discovered: str | None,
+    ready: str,
+    counts: tuple[int, int],
 ) -> None:
     consensus = reached(*statements)
     said = consensus.discovered
@@ -327,6 +331,19 @@ def test_what_waits_for_approval_is_named_letter_by_letter(
     assert [each.name for each in lists.skipped] == [told]
 
 
+@pytest.mark.parametrize("field", ["skippedTools", "flaggedTools"])
+def test_what_waits_to_be_approved_is_listed_first_and_lost_to_no_other_remark(field: str) -> None:
+    others = [{"name": f"t{n:03}", "reason": "ConfusableName", "message": "m"} for n in range(60)]
+    late = {"name": "t059", "reason": "DefinitionChanged", "message": "m", "digest": "sha256:1"}
+    members: dict[str, Any] = {field: [*others, late, WAITING]}
+    lists = reached(says("r1", entry(**members))).lists
+
+    assert lists is not None
+    listed = lists.skipped or lists.flagged
+    assert [remark.name for remark in listed] == ["t059", "x", *(f"t{n:03}" for n in range(48))]
+    assert {remark.reason for remark in listed[:2]} == {"DefinitionChanged"}
+
+
 def redefined() -> Any:
     """An entry whose tool has another definition."""
     one = entry()
@@ -373,6 +390,23 @@ def test_the_order_in_which_routers_are_asked_decides_nothing(one: Any, two: Any
     assert reached(first, second).difference == reached(second, first).difference
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(
+            [entry(State.PENDING, reason="Unreachable", message=text) for text in "ab"],
+            id="neither has listed it",
+        ),
+        pytest.param([entry(uid="u-9"), None], id="neither has got it"),
+        pytest.param([entry(message=text) for text in "ab"], id="both serve it and complain"),
+    ],
+)
+def test_the_order_in_which_routers_were_found_decides_nothing(words: list[Any]) -> None:
+    statements = [says(f"r{number}", word) for number, word in enumerate(words)]
+
+    assert reached(*statements) == reached(*statements[::-1])
+
+
 def test_a_tool_with_two_definitions_is_listed_without_either() -> None:
     lists = reached(says("r1", entry()), says("r2", redefined())).lists
 
@@ -398,8 +432,8 @@ def test_what_somebody_should_know_of_tools_is_listed_with_what_waits_to_be_appr
 
     assert lists.lists is not None
     assert lists.lists.flagged == (
-        Remark("b", "ConfusableName", "looks like· a"),
         Remark("x", "DefinitionChanged", "m", "sha256:1"),
+        Remark("b", "ConfusableName", "looks like· a"),
     )
 
 
@@ -440,7 +474,7 @@ def test_no_more_than_fifty_flagged_tools_are_listed() -> None:
     ],
 )
 def test_routers_that_all_can_be_called_are_compared(
-    statements: list[Statement], difference: str | None
+    statements: list[Statement[ServerReport]], difference: str | None
 ) -> None:
     assert reached(*statements).difference == difference
 
@@ -471,7 +505,7 @@ def test_a_router_of_several_without_any_tool_is_named() -> None:
     ],
 )
 def test_routers_are_counted_when_each_had_its_time(
-    statements: list[Statement], is_counted: bool
+    statements: list[Statement[ServerReport]], is_counted: bool
 ) -> None:
     assert reached(*statements).is_counted is is_counted
 

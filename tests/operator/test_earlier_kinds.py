@@ -11,8 +11,9 @@ import yaml
 from bench import controlplane, processes
 from bench.cluster_api import CRD, MCP_SERVER, connected, mcp_server
 from bench.controlplane import ControlPlane
-from bench.operating import AGENT, conditions, operating, publishes, said
+from bench.operating import AGENT, Operating, conditions, happened, operating, publishes, said
 from bench.processes import Program
+from bench.reporting_router import reporting, serving
 from bench.waiting import until
 from pointsman_contract import labels
 
@@ -141,6 +142,104 @@ async def test_a_resource_that_turns_bad_is_published_no_longer(
     assert {one["observedGeneration"] for one in told["status"]["conditions"]} == {2}
     assert told["status"]["toolCount"] == 0
     assert "prefix" not in told["status"]
+
+
+def _older() -> str:
+    """The kind as it was before definitions had digests and tools could be flagged."""
+    document: dict[str, Any] = yaml.safe_load(_CRD.read_text())
+    schema = document["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    said_of_server = schema["properties"]["status"]["properties"]
+    del said_of_server["flaggedTools"]
+    for listed in ("tools", "skippedTools"):
+        del said_of_server[listed]["items"]["properties"]["digest"]
+    return json.dumps(document)
+
+
+def _warnings(operator: Operating) -> list[str]:
+    warnings = [line["message"] for line in operator.log if line["level"] == "WARNING"]
+    return [warning for warning in warnings if "McpServer CRD" in warning]
+
+
+HELD = {"name": "z", "reason": "DefinitionChanged", "message": "m", "digest": "sha256:1"}
+FLAGGED = HELD | {"name": "y"}
+
+
+async def test_on_an_older_kind_a_status_says_what_that_can_hold_and_the_rest_is_told(
+    own_control_plane: ControlPlane,
+) -> None:
+    plane = own_control_plane
+    plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=_older())
+    with plane.namespace("release") as release, plane.namespace("tenant") as tenant:
+        async with connected(plane.kubeconfig) as api, reporting("r1") as router:
+            with operating(
+                plane.kubeconfig, release, router.url, WATCH_NAMESPACES=tenant
+            ) as operator:
+                spec = {"url": GOOD, "allowedTools": ["*"]}
+                made = await api.create(MCP_SERVER, mcp_server("github", tenant, **spec))
+                uid = made["metadata"]["uid"]
+                entry = serving(f"{tenant}/github", uid, "a", skippedTools=[HELD])
+                await router.reports(entry)
+                told = await said(api, "github", tenant, Ready="True Ready")
+                await happened(api, "github", tenant, "Published", "DefinitionChanged", "Ready")
+                mark = plane.audit.mark()
+                flagged = serving(
+                    *(f"{tenant}/github", uid, "a"), skippedTools=[HELD], flaggedTools=[FLAGGED]
+                )
+                await router.reports(flagged)
+                *_, change = await happened(
+                    api,
+                    "github",
+                    tenant,
+                    "Published",
+                    "DefinitionChanged",
+                    "Ready",
+                    "DefinitionChanged",
+                )
+                written = plane.audit.writes(mark, agent=AGENT, resource="mcpservers")
+                failed = await operator.metric(
+                    "pointsman_operator_reconciles_total", outcome="failed"
+                )
+                warnings = _warnings(operator)
+
+    status = told["status"]
+    assert [tool["name"] for tool in status["tools"]] == ["a"]
+    assert status["skippedTools"] == [{key: HELD[key] for key in ("name", "reason", "message")}]
+    assert "the definition of y" in change["note"]
+    assert written == ()
+    assert failed == 0
+    assert len(warnings) == 1
+    assert "apply the chart's CRDs" in warnings[0]
+
+
+async def test_an_older_kind_that_is_brought_up_to_date_is_used(
+    own_control_plane: ControlPlane,
+) -> None:
+    plane = own_control_plane
+    plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=_older())
+    with plane.namespace("release") as release, plane.namespace("tenant") as tenant:
+        async with connected(plane.kubeconfig) as api, reporting("r1") as router:
+            with operating(
+                plane.kubeconfig, release, router.url, WATCH_NAMESPACES=tenant, RESYNC_SECONDS="1"
+            ) as operator:
+                spec = {"url": GOOD, "allowedTools": ["*"]}
+                made = await api.create(MCP_SERVER, mcp_server("github", tenant, **spec))
+                uid = made["metadata"]["uid"]
+                await router.reports(serving(f"{tenant}/github", uid, "a", flaggedTools=[HELD]))
+                await said(api, "github", tenant, Ready="True Ready")
+                await operator.resynced()
+                await operator.resynced()
+                warnings = _warnings(operator)
+                plane.kubectl("apply", "--server-side", "--force-conflicts", "-f", _CRD)
+
+                async def says_all() -> Any:
+                    status = (await api.get(MCP_SERVER, "github", tenant))["status"]
+                    return status if "flaggedTools" in status else None
+
+                status = await until(says_all, deadline_s=30, what="the status has everything")
+
+    assert len(warnings) == 1
+    assert status["flaggedTools"] == [HELD]
+    assert status["tools"][0]["digest"] == "sha256:0"
 
 
 async def test_without_the_kind_the_operator_ends_and_says_so(

@@ -151,29 +151,29 @@ def listing(**members: Any) -> Status:
         pytest.param(
             listing(),
             listing(flagged=changed("b", "a")),
-            "the definition of a, b is not the approved one, and is served nevertheless: read it,"
-            " and approve it in spec.definitions.approved",
+            "the definition of a, b is not approved, and is served nevertheless: read it, and have"
+            " `pointsman approve` write the approval (spec.definitions.approved)",
             id="under Warn",
         ),
         pytest.param(
             listing(skipped=changed("a")),
             listing(skipped=changed("a", "b\x07")),
-            "the definition of b· is not the approved one, and is left out: read it, and approve"
-            " it in spec.definitions.approved",
+            "the definition of b· is not approved, and is left out: read it, and have"
+            " `pointsman approve` write the approval (spec.definitions.approved)",
             id="under Enforce",
         ),
         pytest.param(
             listing(flagged=changed("a")),
             listing(flagged=changed("a", digest="sha256:2")),
-            "the definition of a is not the approved one, and is served nevertheless: read it, and"
-            " approve it in spec.definitions.approved",
+            "the definition of a is not approved, and is served nevertheless: read it, and have"
+            " `pointsman approve` write the approval (spec.definitions.approved)",
             id="once more",
         ),
         pytest.param(
             listing(),
             listing(skipped=changed("a", "b", "c", "d", "e")),
-            "the definition of a, b, c, 2 more is not the approved one, and is left out: read it,"
-            " and approve it in spec.definitions.approved",
+            "the definition of a, b, c, 2 more is not approved, and is left out: read it, and have"
+            " `pointsman approve` write the approval (spec.definitions.approved)",
             id="of many tools",
         ),
     ],
@@ -202,6 +202,23 @@ def test_what_is_no_change_of_a_definition_is_not_told_as_one(
     before: Status, after: Status
 ) -> None:
     assert events.between(before, after) == ()
+
+
+def test_definitions_that_were_told_before_are_not_told_again() -> None:
+    told = {("a", "sha256:1"), ("b", "sha256:1")}
+    (event,) = events.between(listing(), listing(skipped=changed("a", "b", "c")), told)
+
+    assert event.note.startswith("the definition of c is not approved")
+    assert events.between(listing(), listing(skipped=changed("a", "b")), told) == ()
+
+
+def test_definitions_with_and_without_a_digest_are_told_together() -> None:
+    (event,) = events.between(
+        listing(),
+        listing(skipped=changed("a"), flagged=(Remark("a", "DefinitionChanged", "m"),)),
+    )
+
+    assert event.reason is EventReason.DEFINITION_CHANGED
 
 
 def test_an_event_is_what_the_api_server_takes() -> None:

@@ -11,11 +11,10 @@ import pytest
 from bench import ports
 from bench.reporting_router import ReportingRouter, reporting, serving, serving_view
 from bench.waiting import until
-from pointsman_contract.report import ExposedTool, State
+from pointsman_contract.report import ExposedTool, ServerReport, State, ViewReport
 from pointsman_operator import fleet
-from pointsman_operator.consensus import Statement
 from pointsman_operator.fleet import ByName, Fleet, Patience, Whereabouts
-from pointsman_operator.viewconsensus import ViewStatement
+from pointsman_operator.statement import Statement
 
 GITHUB = serving("tools/github", "u-1", "search")
 SLACK = serving("tools/slack", "u-2", "post")
@@ -44,7 +43,7 @@ class Followed:
     def _views_changed(self, views: Iterable[str]) -> None:
         self.view_changes.append(frozenset(views))
 
-    def says(self, server: str = "tools/github") -> Sequence[Statement]:
+    def says(self, server: str = "tools/github") -> Sequence[Statement[ServerReport]]:
         return self.fleet.statements(server)
 
     def tools(self, server: str) -> dict[str, Sequence[ExposedTool]]:
@@ -100,13 +99,12 @@ async def test_what_a_router_reports_of_views_is_known_and_concerns_no_server() 
         await router.reports_views()
         await until(lambda: len(followed.view_changes) == 2)
 
-        assert known == [ViewStatement(router.name, answers=True, entry=view)]
+        assert known == [Statement(router.name, answers=True, entry=view)]
         assert followed.view_changes == [{"tools/github"}, {"tools/github"}]
         assert followed.changes == []
         assert followed.says() == [Statement(router.name, answers=True, entry=GITHUB)]
-        assert followed.fleet.view_statements("tools/github") == [
-            ViewStatement(router.name, answers=True)
-        ]
+        unknown: Statement[ViewReport] = Statement(router.name, answers=True)
+        assert followed.fleet.view_statements("tools/github") == [unknown]
 
 
 async def test_a_change_concerns_the_servers_that_changed_and_no_others() -> None:

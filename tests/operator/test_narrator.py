@@ -16,7 +16,7 @@ from pointsman_operator.metrics import Metrics
 from pointsman_operator.narrator import Narrator
 from pointsman_operator.ration import Ration
 from pointsman_operator.seen import Resource
-from pointsman_operator.status import Condition, ConditionType, Status, Truth
+from pointsman_operator.status import Condition, ConditionType, Lists, Remark, Status, Truth
 
 READY = Condition(ConditionType.READY, Truth.TRUE, "Ready", "yes", 1, "")
 SUSPENDED = replace(READY, truth=Truth.FALSE, reason="Suspended", message="no")
@@ -137,6 +137,46 @@ async def test_one_that_flaps_is_held_to_its_ration_and_no_other_is() -> None:
         one.narrator.tell(resource(), becomes(READY), 0.0)
 
     assert one.paper.notes == ["yes", "Suspended: no", "yes", "yes", "yes"]
+
+
+def holding(*tools: str, digest: str = "sha256:1") -> Status:
+    """A status of which these tools' definitions wait to be approved."""
+    remarks = tuple(Remark(tool, "DefinitionChanged", "m", digest) for tool in tools)
+    return Status(lists=Lists(skipped=remarks))
+
+
+async def test_of_a_definition_people_are_told_once_however_often_its_list_empties() -> None:
+    github = resource()
+    async with telling() as one:
+        for now_s in (0.0, 1000.0):
+            one.narrator.tell(github, holding("a"), now_s)
+            one.narrator.tell(replace(github, status=holding("a")), Status(), now_s)
+        one.narrator.tell(github, holding("a", digest="sha256:2"), 2000.0)
+        one.narrator.tell(resource("slack"), holding("a"), 2000.0)
+
+    assert [body["reason"] for body in one.paper.written] == ["DefinitionChanged"] * 3
+
+
+async def test_a_definition_that_waited_before_the_narrator_began_is_not_told() -> None:
+    github = resource()
+    async with telling() as one:
+        one.narrator.tell(replace(github, status=holding("a")), Status(), 0.0)
+        one.narrator.tell(github, holding("a"), 1000.0)
+
+    assert one.paper.written == []
+
+
+async def test_of_definitions_without_end_the_newest_are_remembered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(narrator, "DEFINITIONS_MAX", 2)
+    github = resource()
+    async with telling() as one:
+        for number, tool in enumerate(["a", "b", "a", "c", "a", "b"]):
+            one.narrator.tell(github, holding(tool), number * 1000.0)
+
+    told = [str(note).split()[3] for note in one.paper.notes]
+    assert told == ["a", "b", "c", "b"]
 
 
 async def test_no_more_wait_than_are_worth_it(

@@ -6,6 +6,8 @@ from pointsman_operator.events import Event, EventReason
 from pointsman_operator.ration import Ration
 
 READY, NOT_READY = Event(EventReason.READY, "yes"), Event(EventReason.NOT_READY, "no")
+CHANGED = Event(EventReason.DEFINITION_CHANGED, "other")
+CONFLICT = Event(EventReason.PREFIX_CONFLICT, "taken")
 
 
 def a_ration(burst: int = 3) -> Ration:
@@ -56,6 +58,15 @@ def test_without_a_burst_nothing_is_told() -> None:
     ration = a_ration(burst=0)
 
     assert [ration.take("a", READY, second * 100.0) for second in range(5)] == [None] * 5
+
+
+def test_what_flaps_takes_nothing_from_what_somebody_has_to_do_something_about() -> None:
+    ration = a_ration(burst=1)
+    told = [ration.take("a", one, 0.0) for one in (READY, NOT_READY, CHANGED, CONFLICT)]
+    ration.forget("a")
+
+    assert told == [READY, None, CHANGED, None]
+    assert ration.take("a", CONFLICT, 0.0) == CONFLICT
 
 
 def test_a_resource_that_is_gone_is_forgotten() -> None:

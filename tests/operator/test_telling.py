@@ -89,7 +89,7 @@ async def test_a_rival_and_a_changed_definition_are_events(
 
     assert conflict["type"] == change["type"] == "Warning"
     assert "github" in conflict["note"]
-    assert change["note"].startswith("the definition of a is not the approved one, and is served")
+    assert change["note"].startswith("the definition of a is not approved, and is served")
 
 
 async def test_a_restart_tells_nothing(

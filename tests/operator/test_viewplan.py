@@ -19,8 +19,8 @@ from pointsman_operator.consensus import Finding
 from pointsman_operator.manifests import JSON
 from pointsman_operator.reconcile import Apply, Cleanse, Create, Remove, Replace
 from pointsman_operator.seen import ConfigMap, ViewResource
+from pointsman_operator.statement import Statement
 from pointsman_operator.status import Truth
-from pointsman_operator.viewconsensus import ViewStatement
 from pointsman_operator.viewplan import ViewPlan, ViewSituation
 from pointsman_operator.viewspec import View
 from pointsman_operator.viewstatus import ViewStatus
@@ -73,6 +73,7 @@ def plan(one: ViewResource | None, observed: ConfigMap | None = None, **changes:
         observed=observed,
         publishes_living=observed is not None and observed.resource_uid in LIVING,
         statements=[],
+        lasts=False,
         failure=None,
         namespace=RELEASE,
         now=NOW,
@@ -106,8 +107,8 @@ def entry(of: ViewResource, **members: Any) -> ViewReport:
     return ViewReport.model_validate(plain | members)
 
 
-def says(router: str, one: ViewReport | None, **more: Any) -> ViewStatement:
-    return ViewStatement(router, **{"answers": True, **more}, entry=one)
+def says(router: str, one: ViewReport | None, **more: Any) -> Statement[ViewReport]:
+    return Statement(router, **{"answers": True, **more}, entry=one)
 
 
 ONE = resource()
@@ -381,7 +382,7 @@ def test_a_view_that_every_router_serves_is_ready() -> None:
     ],
 )
 def test_what_the_routers_say_is_what_the_view_says(
-    statements: list[ViewStatement], ready: str, told: str
+    statements: list[Statement[ViewReport]], ready: str, told: str
 ) -> None:
     found = plan(ONE, RIGHT, statements=statements).status
 
@@ -457,6 +458,106 @@ def test_while_routers_learn_of_a_change_the_last_numbers_stay() -> None:
     assert conditions(found)["Ready"] == "False Progressing"
     assert found is not None
     assert found.content == served.content
+
+
+def _served(*statements: Statement[ViewReport], of: ViewResource = ONE) -> ViewResource:
+    """The view as it is once its status says what the routers say."""
+    found = plan(of, published(of), statements=statements or [says("r1", entry(of))]).status
+    assert found is not None
+    return replace(of, status=found)
+
+
+def test_while_routers_take_up_a_server_that_came_what_was_said_stays_until_that_lasts() -> None:
+    selecting = resource(servers=SUPPORT)
+    before = _served(of=selecting)
+    grown = {**NEIGHBOURS, "new": {"team": "support"}}
+    takes = {"neighbours": grown, "statements": [says("r1", entry(selecting))]}
+
+    shortly = plan(before, published(before), **takes)
+    lasting = plan(before, published(before), **takes, lasts=True)
+
+    assert isinstance(shortly.write, Apply)
+    assert shortly.is_unsettled
+    assert shortly.status is not None
+    assert shortly.status.server_count == 3
+    assert conditions(shortly.status)["Ready"] == "True Ready"
+    assert conditions(lasting.status)["Ready"] == "False Progressing"
+
+
+@pytest.mark.parametrize(
+    ("before", "statement"),
+    [
+        pytest.param(ONE, says("r1", entry(ONE, digest="older")), id="nothing was said yet"),
+        pytest.param(
+            replace(resource(2), status=_served().status),
+            says("r1", entry(resource(2), digest="older")),
+            id="something was said of the generation before",
+        ),
+        pytest.param(
+            _served(says("r1", entry(ONE, toolCount=0, unmatchedServers=["github"]))),
+            says("r1", entry(ONE, digest="older")),
+            id="no server was there",
+        ),
+        pytest.param(_served(), says("r1", entry(ONE, uid="u-old")), id="another view is served"),
+        pytest.param(_served(), says("r1", None), id="none is served"),
+    ],
+)
+def test_what_routers_take_up_is_said_at_once_where_nothing_else_is_true(
+    before: ViewResource, statement: Statement[ViewReport]
+) -> None:
+    found = plan(before, published(before), statements=[statement]).status
+
+    assert conditions(found)["Ready"] == "False Progressing"
+
+
+@pytest.mark.parametrize(
+    ("fewest", "ready"),
+    [
+        pytest.param(2, "agents find 2 tools at /mcp/views/tools/desk", id="one finds fewer"),
+        pytest.param(
+            0,
+            "no entry of spec.tools matches a tool that its servers offer now",
+            id="one finds none",
+        ),
+    ],
+)
+def test_routers_that_find_other_numbers_of_tools_are_told_apart_once_that_lasts(
+    fewest: int, ready: str
+) -> None:
+    statements = [
+        *(says("r3", entry(ONE, toolCount=5)), says("r2", entry(ONE, toolCount=5))),
+        says("r1", entry(ONE, toolCount=fewest)),
+    ]
+    shortly = plan(ONE, RIGHT, statements=statements)
+    lasting = plan(ONE, RIGHT, statements=statements, lasts=True)
+
+    assert shortly.is_unsettled
+    assert message(shortly.status) == ready
+    assert message(lasting.status) == f"{ready}; routers differ: r2 finds 5"
+    assert not plan(ONE, RIGHT, statements=[statements[0]]).is_unsettled
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        pytest.param([None, None], id="none has got it"),
+        pytest.param(
+            [entry(ONE, state="Skipped", digest=None, toolCount=0, message=text) for text in "ab"],
+            id="none can use it",
+        ),
+        pytest.param([entry(ONE, toolCount=count) for count in (1, 4, 4)], id="they differ"),
+    ],
+)
+def test_the_order_in_which_routers_were_found_decides_nothing(
+    said: list[ViewReport | None],
+) -> None:
+    statements = [says(f"r{number}", one) for number, one in enumerate(said)]
+    one, other = (
+        plan(ONE, RIGHT, statements=asked_so, lasts=True).status
+        for asked_so in (statements, statements[::-1])
+    )
+
+    assert one == other
 
 
 def test_a_config_map_that_cannot_be_written_is_told() -> None:

@@ -266,6 +266,49 @@ async def test_a_view_says_what_agents_find_in_it_on_every_router(
             await view_said(cluster, "desk", namespace, Ready="False Progressing")
 
 
+async def test_what_routers_take_up_or_differ_about_is_told_once_it_lasts(
+    control_plane: ControlPlane, cluster: ClusterApi, namespace: str, release_namespace: str
+) -> None:
+    async def serve(*numbers: int, servers: tuple[str, ...]) -> None:
+        document = await until_published(cluster, release_namespace, *servers)
+        digest = view.digest(view.ViewMeta.model_validate(document, strict=False))
+        for router, number in zip(routers, numbers, strict=True):
+            await router.reports_views(
+                serving_view(f"{namespace}/desk", document["uid"], digest, tools=number)
+            )
+
+    async def until_ready_says(message: str) -> None:
+        async def does() -> bool:
+            found = await cluster.get(MCP_VIEW, "desk", namespace)
+            return bool(condition(found, "Ready")["message"] == message)
+
+        await until(does, what=message)
+
+    async def has_two_servers() -> Body | None:
+        found = await cluster.get(MCP_VIEW, "desk", namespace)
+        return found if found["status"].get("serverCount") == 2 else None
+
+    settings = {"WATCH_NAMESPACES": namespace, "SETTLED_SECONDS": "2"}
+    finds = f"agents find 1 tool at /mcp/views/{namespace}/desk"
+    async with reporting("r1") as one, reporting("r2") as two:
+        routers = (one, two)
+        urls = (one.url, two.url)
+        with operating(control_plane.kubeconfig, release_namespace, *urls, **settings):
+            await cluster.create(MCP_SERVER, server("github", namespace, team="support"))
+            await cluster.create(MCP_VIEW, support(namespace))
+            await serve(1, 1, servers=("github",))
+            await until_ready_says(finds)
+            await cluster.create(MCP_SERVER, server("notes", namespace, team="support"))
+            taking_up = await until(has_two_servers, what="the view has both")
+            await view_said(cluster, "desk", namespace, Ready="False Progressing")
+            await serve(1, 3, servers=("github", "notes"))
+            await until_ready_says(f"{finds}; routers differ: {two.name} finds 3")
+            await serve(1, 1, servers=("github", "notes"))
+            await until_ready_says(finds)
+
+    assert conditions(taking_up)["Ready"] == "True Ready"
+
+
 async def test_what_is_somebody_elses_is_left_as_it_is(
     control_plane: ControlPlane, cluster: ClusterApi, namespace: str, release_namespace: str
 ) -> None:
