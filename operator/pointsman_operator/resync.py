@@ -3,9 +3,10 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TypeVar
 
+from pointsman_contract import labels
 from pointsman_operator import apierrors, seen
 from pointsman_operator.apierrors import ApiError
 from pointsman_operator.cluster import Cluster, Listing
@@ -13,12 +14,16 @@ from pointsman_operator.intake import Intake
 from pointsman_operator.manifests import JSON
 from pointsman_operator.metrics import Metrics
 from pointsman_operator.registrar import Registrar
-from pointsman_operator.seen import Unrecognisable, ViewResource
+from pointsman_operator.seen import ConfigMap, Unrecognisable, ViewResource
 
 # Gaps come in flurries, one of each watch: one list answers them all.
 INTERVAL_S = 2.0
 RETRY_FIRST_S = 1.0
 RETRY_MAX_S = 15.0
+# A kind that is only being replaced is back before so many lists in a row lacked it.
+ABSENCES_TOLERATED = 3
+# As many as a person reads; the label of their ConfigMaps finds them all.
+NAMED_MAX = 10
 
 # What has to be done before views are served; what is published of them stays as it is until then.
 _LACKS: Mapping[type[ApiError], str] = {
@@ -57,6 +62,7 @@ class Resync:
         self._logger = logger
         self._gap = asyncio.Event()
         self._missing: type[ApiError] | None = None
+        self._absences = 0
         self.is_done = False
         """Whether everything was listed at least once."""
         self.views = asyncio.Event()
@@ -92,6 +98,7 @@ class Resync:
         resources = await self._cluster.list_resources(_known(seen.resource))
         views = await self._list_views()
         config_maps = await self._cluster.list_config_maps(_known(seen.config_map))
+        self._tell_what_outlives_its_kind(config_maps.items)
         if views is not None:
             self._intake.views_listed(views.items, views.version)
         self._intake.listed(
@@ -110,10 +117,28 @@ class Resync:
             if self._missing is not type(exc):
                 self._logger.warning(_LACKS[type(exc)])
             self._missing = type(exc)
+            self._absences = self._absences + 1 if isinstance(exc, apierrors.NotFound) else 0
             return None
-        self._missing = None
+        self._missing, self._absences = None, 0
         self.views.set()
         return views
+
+    def _tell_what_outlives_its_kind(self, config_maps: Iterable[ConfigMap]) -> None:
+        # Whether the kind will be back, with its views, is not ours to know: nothing is deleted.
+        if self._absences != ABSENCES_TOLERATED:
+            return
+        left = sorted(
+            f"{one.labels.get(labels.VIEW_NAMESPACE)}/{one.labels.get(labels.VIEW_NAME)}"
+            for one in config_maps
+            if labels.is_of_view(one.name)
+        )
+        if left:
+            self._logger.warning(
+                "views are still published and served, and the API server knows no McpView: install"
+                f" the CRD (crds/mcpview.yaml), or delete their ConfigMaps ({labels.META}="
+                f"{labels.VIEW_VERSION})",
+                extra={"views": ", ".join(left[:NAMED_MAX]), "number": len(left)},
+            )
 
     def _finish(self) -> None:
         self._intake.everything()

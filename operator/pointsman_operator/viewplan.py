@@ -193,7 +193,7 @@ def _empty(accepted: _Accepted) -> Finding | None:
         return Finding(
             Truth.FALSE,
             ViewReadiness.NO_TOOLS,
-            "spec.tools is empty: name tools as agents see them, or take every tool of its servers"
-            f' with ["{EVERYTHING}"]',
+            "spec.tools is empty: name tools by their exposed names, also where spec.names is Bare,"
+            f' or take every tool of its servers with ["{EVERYTHING}"]',
         )
     return None

@@ -36,15 +36,16 @@ def without_views(plane: ControlPlane) -> ControlPlane:
     with suppress(CommandFailed):  # not there
         plane.request("DELETE", CRD.path(name=KIND))
 
-    def is_gone() -> bool:
-        try:
-            plane.request("GET", MCP_VIEW.path())
-        except CommandFailed as failed:
-            return ": 404 " in str(failed)
-        return False
-
-    wait_until(is_gone, 30, "no view is served")
+    wait_until(lambda: _is_unknown(plane), 30, "no view is served")
     return plane
+
+
+def _is_unknown(plane: ControlPlane) -> bool:
+    try:
+        plane.request("GET", MCP_VIEW.path())
+    except CommandFailed as failed:
+        return ": 404 " in str(failed)
+    return False
 
 
 async def _serve_both(api: ClusterApi, namespace: str) -> None:
@@ -128,6 +129,31 @@ async def test_without_a_right_to_views_servers_are_served_and_published_views_s
 
                 await until(is_gone, what="what lost its view is taken away")
                 await publishes(api, release, "github")
+
+
+async def test_views_that_outlive_their_kind_stay_and_are_named(
+    without_views: ControlPlane,
+) -> None:
+    plane = without_views
+    controlplane.install(plane, controlplane.MCP_VIEW)
+    with plane.namespace("tenant") as tenant, plane.namespace("release") as release:
+        settings = {"WATCH_NAMESPACES": tenant, "RESYNC_SECONDS": "1"}
+        async with connected(plane.kubeconfig) as api:
+            with operating(plane.kubeconfig, release, **settings) as operator:
+                await _serve_both(api, tenant)
+                await view_said(api, "desk", tenant, Published="True Published")
+                await operator.end()
+                await api.delete(CRD, KIND)
+                await until(lambda: _is_unknown(plane), deadline_s=30, what="the kind is gone")
+                await operator.begin()
+                for _ in range(4):
+                    await operator.resynced()
+                told = [line for line in operator.log if "still published" in str(line)]
+                left = await views_published(api, release)
+
+    assert [line["views"] for line in told] == [f"{tenant}/desk"]
+    assert told[0]["number"] == 1
+    assert list(left) == ["desk"]
 
 
 async def test_a_kind_that_vanishes_takes_its_views_and_ends_the_operator_that_is_started_again(
