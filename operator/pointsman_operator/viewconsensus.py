@@ -40,7 +40,7 @@ class ViewConsensus:
     content: Content | None
     """None while nothing new can be said."""
     follows: bool = False
-    """Whether the routers serve this generation, and only its servers are not yet the newest."""
+    """Whether the routers know this generation, and only its servers are not yet the newest."""
     difference: str | None = None
     """Which router finds more tools than another."""
 
@@ -83,12 +83,11 @@ def reach(published: ViewMeta, statements: Sequence[Statement[ViewReport]]) -> V
 
 
 def _follows(entry: ViewReport | None, published: ViewMeta) -> bool:
-    """Say whether a router serves this very spec, with other servers than it selects now."""
+    """Say whether a router knows this very spec, with other servers than it selects now."""
     return (
         entry is not None
         and entry.uid == published.uid
         and entry.generation == published.generation
-        and entry.state is State.SERVING
     )
 
 

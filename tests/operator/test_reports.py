@@ -109,7 +109,6 @@ async def test_a_server_that_the_routers_serve_is_ready(
             assert told["status"]["protocolVersion"] == "2025-11-25"
             assert told["status"]["serverInfo"] == {"name": "GitHub", "version": "1.2"}
             assert told["status"]["schemaBytes"] == 1234
-            assert "routers" not in told["status"]
             await until_counted(cluster, "github", namespace, ready=2, total=2)
 
     wide = control_plane.kubectl("get", "mcp", "-n", namespace, "-o", "wide").splitlines()[1]

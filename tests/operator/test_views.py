@@ -280,7 +280,8 @@ async def test_what_routers_take_up_or_differ_about_is_told_once_it_lasts(
     async def until_ready_says(message: str) -> None:
         async def does() -> bool:
             found = await cluster.get(MCP_VIEW, "desk", namespace)
-            return bool(condition(found, "Ready")["message"] == message)
+            said = found.get("status", {}).get("conditions", [])
+            return message in [one["message"] for one in said]
 
         await until(does, what=message)
 
