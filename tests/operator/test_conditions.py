@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pointsman_operator import budget, conditions, status
+from pointsman_operator import apierrors, budget, conditions, status
 from pointsman_operator.conditions import Acceptance, Accepted, Outcome, Refused
 from pointsman_operator.consensus import Consensus, Finding
 from pointsman_operator.status import ConditionType, Counts, Lists, Remark, Status, Tool, Truth
@@ -394,3 +394,26 @@ def test_whatever_came_before_a_second_look_changes_nothing(
     once = compose(outcome, before, generation=2, now=NOON)
 
     assert compose(outcome, status.load(status.dump(once)), generation=2, now="later") == once
+
+
+def test_an_older_kind_is_told_neither_digests_nor_what_is_flagged() -> None:
+    said = status.dump(status.without_news(Status(lists=LISTED)))
+
+    assert "digest" not in str(said)
+    assert said == {
+        key: value if key not in ("tools", "skippedTools") else _without_digests(value)
+        for key, value in status.dump(Status(lists=LISTED)).items()
+        if key != "flaggedTools"
+    }
+
+
+def _without_digests(items: object) -> object:
+    assert isinstance(items, list)
+    return [{key: text for key, text in item.items() if key != "digest"} for item in items]
+
+
+def test_a_field_that_the_kind_does_not_know_is_told_from_other_failures() -> None:
+    unknown = b'{"message": "cannot: .status.tools[0].digest: field not declared in schema"}'
+
+    assert type(apierrors.of(500, None, unknown)) is apierrors.Undeclared
+    assert type(apierrors.of(500, None, b'{"message": "etcd"}')) is apierrors.Unavailable
