@@ -151,7 +151,7 @@ def test_half_a_character_anywhere_costs_nobody_a_search(member: dict[str, objec
 def test_a_tool_whose_words_nobody_can_read_is_found_by_its_name() -> None:
     made = built_of(server(), found(definition("odd", title="Sunshine"), "other"))
     odd, other = made.lines[Form.DOTTED]
-    broken = replace(odd, rest={each: b',"title":}' for each in odd.rest})
+    broken = replace(odd, rest=dict.fromkeys(odd.rest, b',"title":}'))
     index = Index([broken, other], Form.DOTTED)
 
     assert best("sunshine", 3, index) == []
