@@ -23,7 +23,7 @@ _FILLERS = frozenset(
 )
 # The first and the last of 240: they could hold a byte behind each character, and nothing but
 # ideographs has use for them.
-_IDEOGRAPHIC_SELECTORS = "\U000e0100\U000e01ef"
+_IDEOGRAPHIC_SELECTORS = ("\U000e0100", "\U000e01ef")
 _IDEOGRAPH = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 # What overrides, embeds or isolates a direction, and tags: they mislead in whatever they stand.
 _MISLEADING = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
