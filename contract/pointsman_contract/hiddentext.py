@@ -1,8 +1,8 @@
 """Whether a text carries characters that a person does not see and a model reads.
 
 What people write with is not hidden: tabs and line ends, joiners inside emoji and joining scripts,
-one variation selector behind what it selects, flags, direction marks in text that runs from right
-to left.
+one variation selector behind what it selects (of the many for ideographs, behind one), flags,
+direction marks in text that runs from right to left.
 """
 
 import re
@@ -15,12 +15,18 @@ _DIRECTION_MARKS = "\u200e\u200f\u061c"
 # Number and abbreviation signs: of category Cf, and visible.
 _VISIBLE_FORMATS = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2")
 _LAYOUT = frozenset("\t\n\r")
-# They show nothing, although Unicode files them as letters, marks, or not at all: the combining
-# joiner, fillers, inherent vowels, unassigned default ignorables.
+# They show nothing, although Unicode files them as letters, marks, symbols, or not at all: the
+# combining joiner, fillers, inherent vowels, a note without a head, unassigned default ignorables.
 _FILLERS = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2065\ufff0\ufff1\ufff2\ufff3\ufff4\ufff5\ufff6"
-    "\ufff7\ufff8"
+    "\ufff7\ufff8\U00016fe4\U0001d159"
 )
+# The first and the last of 240: they could hold a byte behind each character, and nothing but
+# ideographs has use for them.
+_IDEOGRAPHIC_SELECTORS = ("\U000e0100", "\U000e01ef")
+_IDEOGRAPH = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
+# What overrides, embeds or isolates a direction, and tags: they mislead in whatever they stand.
+_MISLEADING = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _MONGOLIAN_SELECTORS = frozenset("\u180b\u180c\u180d\u180f")
 _RIGHT_TO_LEFT = frozenset(["R", "AL", "AN"])
 # The three flags that Unicode recommends for interchange: a black flag, and a region in tags.
@@ -38,15 +44,34 @@ def first_hidden(text: str) -> str | None:
     """Return the code point of the first character of `text` that hides, as `U+202E`, or None."""
     if text.isascii() and text.isprintable():
         return None
-    text = _FLAGS.sub("\U0001f3f4", text)
+    text = _without_flags(text)
     # Asked once: a text may hold a mark behind every letter.
     from_right = any(mark in text for mark in _DIRECTION_MARKS) and _runs_from_right(text)
     for index, character in enumerate(text):
         before = text[index - 1] if index else ""
         after = text[index + 1] if index + 1 < len(text) else ""
         if _hides(character, before, after, from_right=from_right):
-            return f"U+{ord(character):04X}"
+            return _code_point(character)
     return None
+
+
+def first_misleading(text: str) -> str | None:
+    """Return the code point of the first character of `text` that no text needs, not even data.
+
+    Those are what forces a direction upon others, and tags; all of them hide.
+    """
+    if text.isascii():
+        return None
+    found = _MISLEADING.search(_without_flags(text))
+    return _code_point(found[0]) if found else None
+
+
+def _without_flags(text: str) -> str:
+    return _FLAGS.sub("\U0001f3f4", text)
+
+
+def _code_point(character: str) -> str:
+    return f"U+{ord(character):04X}"
 
 
 def _hides(character: str, before: str, after: str, *, from_right: bool) -> bool:
@@ -56,6 +81,8 @@ def _hides(character: str, before: str, after: str, *, from_right: bool) -> bool
         return not (_joins(before) and _joins(after))
     if character in _DIRECTION_MARKS:
         return (before != "" and before in _DIRECTION_MARKS) or not from_right
+    if _is_ideographic_selector(character):
+        return not _IDEOGRAPH.match(before)
     if _is_selector(character):
         return not _is_selectable(before)
     if character in _MONGOLIAN_SELECTORS:
@@ -73,7 +100,12 @@ def _joins(neighbour: str) -> bool:
 
 
 def _is_selector(character: str) -> bool:
-    return "\ufe00" <= character <= "\ufe0f" or "\U000e0100" <= character <= "\U000e01ef"
+    return "\ufe00" <= character <= "\ufe0f" or _is_ideographic_selector(character)
+
+
+def _is_ideographic_selector(character: str) -> bool:
+    first, last = _IDEOGRAPHIC_SELECTORS
+    return first <= character <= last
 
 
 def _is_selectable(before: str) -> bool:

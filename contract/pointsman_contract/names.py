@@ -26,6 +26,7 @@ _INVISIBLE = frozenset(
         *range(0xFE00, 0xFE10),
         0xFFA0,
         *range(0xFFF0, 0xFFF9),
+        *(0x16FE4, 0x1D159),
         *range(0xE0000, 0xE1000),
     )
 )

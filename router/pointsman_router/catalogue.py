@@ -8,7 +8,8 @@ from types import MappingProxyType
 
 from pointsman_contract import digest, names
 from pointsman_contract.report import ServerReason, SkippedTool, State, ToolReason, printable
-from pointsman_router import beside, confusables, departed, exposure, flags, lineage, listing, views
+from pointsman_router import alike, beside, departed, exposure, lineage, listing, views
+from pointsman_router.alike import Groups
 from pointsman_router.beside import Together
 from pointsman_router.departed import Memory
 from pointsman_router.exposure import Exposure, Route, Unapproved
@@ -45,6 +46,8 @@ class Catalogue:
     """By id."""
     unapproved: Mapping[str, Unapproved] = field(default_factory=dict)
     """Every name of the tools that wait to be approved."""
+    look_alike: Groups = field(default_factory=dict)
+    """Of the servers that look like each other."""
     lineage: Lineage = field(default_factory=Lineage, compare=False)
     """What agents may have chosen from before; two that show the same are equal whatever it was."""
 
@@ -78,9 +81,10 @@ def build(
     }
     owners = _owners(judged.values())
     shown_beside = beside.together((shown.beside for shown in judged.values()), before.beside)
-    alike = _alike(judged.values())
+    look_alike = alike.groups(judged.values(), before.look_alike)
+    told = alike.told(look_alike)
     exposures = {
-        id_: _resolved(shown, owners, beside.collisions(shown_beside, id_), alike.get(id_, ()))
+        id_: _resolved(shown, owners, beside.collisions(shown_beside, id_), told.get(id_, ()))
         for id_, shown in judged.items()
     }
     offers = [shown.finding.offer for shown in exposures.values() if shown.finding.offer]
@@ -137,6 +141,7 @@ def build(
             for waiting in shown.unapproved.values()
             for name in (waiting.names.dotted, waiting.names.listed, waiting.names.safe)
         },
+        look_alike=look_alike,
         lineage=lineage.advanced(
             before.lineage, revision, _moves(before, routes, exposures), now_s
         ),
@@ -220,29 +225,11 @@ def _owners(exposures: Iterable[Exposure]) -> _Owners:
     return owners
 
 
-def _alike(exposures: Iterable[Exposure]) -> Mapping[str, tuple[SkippedTool, ...]]:
-    """Return what to tell of each server's tools for the tools of others that look like them.
-
-    No prefix holds a dot: names are alike only where their prefixes are.
-    """
-    by_prefix = {
-        shown.server.meta.prefix: shown
-        for shown in exposures
-        if shown.server.meta and shown.candidates
-    }
-    return {
-        by_prefix[prefix].server.id: flags.beside(
-            by_prefix[prefix].listed, [name for other in others for name in by_prefix[other].listed]
-        )
-        for prefix, others in confusables.likenesses(by_prefix).items()
-    }
-
-
 def _resolved(
     judged: Exposure,
     owners: _Owners,
     of_others: Sequence[SkippedTool],
-    alike: Sequence[SkippedTool],
+    looks_alike: Sequence[SkippedTool],
 ) -> Exposure:
     """Return `judged` with its lines: a name that others claim too is shown in no list."""
     lines: dict[str, Line] = {}
@@ -263,7 +250,7 @@ def _resolved(
             old if old and old.names == shown else listing.line(tool, judged.server.id, shown)
         )
     kept = (tool for tool in judged.skipped if tool.reason != ToolReason.NAME_COLLISION)
-    skipped, flagged = (*kept, *collisions), (*judged.noted, *alike)
+    skipped, flagged = (*kept, *collisions), (*judged.noted, *looks_alike)
     if (lines, skipped, flagged) == (judged.lines, judged.skipped, judged.flagged):
         return judged
     return replace(judged, lines=lines, skipped=skipped, flagged=flagged)

@@ -22,7 +22,7 @@ def problem(
     """Return why a call with this `_meta` must not go where `name` leads now; None where it may.
 
     `route` is where `name` leads at the endpoint. A name that led nowhere and does so now is
-    nobody's concern here.
+    nobody's concern here, nor is one of which is known what became of it.
     """
     revision = None
     if meta and (named := meta.get(CATALOGUE_KEY)) is not None:
@@ -34,11 +34,14 @@ def problem(
         return failures.unapproved(waiting.server, is_changed=waiting.is_changed)
     if revision is None or revision == endpoints.revision(catalogue, endpoint):
         return None
-    now, known = lineage.lead(route), endpoints.lineage(catalogue, endpoint)
+    now, known = route.lead if route else None, endpoints.lineage(catalogue, endpoint)
     try:
         then = lineage.at(known, revision, (endpoint.server, name), now)
     except lineage.UnknownRevision:
         return failures.of_unknown_list(now.server) if now else None
     if now is not None:
         return failures.changed(now.server) if then != now else None
-    return failures.dropped(then.server) if then else None
+    # What became of a name that is remembered says more than that it changed.
+    if then is None or endpoints.became(catalogue, endpoint, name) is not None:
+        return None
+    return failures.dropped(then.server)

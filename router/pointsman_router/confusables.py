@@ -6,8 +6,11 @@ that look like those of ASCII. Compatibility forms, such as fullwidth ones, need
 
 import re
 import unicodedata
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pointsman_contract import names as called
 
 _ALIKE = {
     "-": "\u2010\u2012\u2013\u2212",
@@ -73,42 +76,115 @@ _WORDS = re.compile(r"[^\W\d_]+")
 # One letter of another script is a unit or a variable more often than a disguise.
 _DISGUISE_MIN_LENGTH = 2
 
+# No list shows a longer one, and to bring many marks in order takes the square of their number.
+JUDGED_MAX_LENGTH = called.LISTED_MAX_LENGTH_BOUNDS[1]
+
+
+@dataclass(frozen=True, slots=True)
+class Likeness:
+    """What a name looks like."""
+
+    first: str
+    """Of the names, the first in their order."""
+    count: int
+    """How many they are."""
+
 
 def plain(name: str) -> str:
-    """Return a name with a letter of ASCII in place of each that looks like one."""
-    if name.isascii():
-        return name
+    """Return a name with a letter of ASCII in place of each that looks like one.
+
+    Of a name that is longer than lists show any, only the beginning.
+    """
+    judged = name[:JUDGED_MAX_LENGTH]
+    if judged.isascii():
+        return judged
     # Some letters of the table are compatibility forms of others that look like nothing here.
-    return unicodedata.normalize("NFKC", name.translate(_FOREIGN)).translate(_FOREIGN)
+    return unicodedata.normalize("NFKC", judged.translate(_FOREIGN)).translate(_FOREIGN)
 
 
 def looks(name: str) -> tuple[str, ...]:
     """Return what a name looks like: two that share one of these may be taken for each other."""
-    if not _DOUBTFUL.search(name):
-        return (name.lower(),)
-    text = plain(name)
-    return tuple({text.casefold(), text.translate(_OWN).casefold()})
+    judged = name[:JUDGED_MAX_LENGTH]
+    if not _DOUBTFUL.search(judged):
+        return (judged.lower(),)
+    return tuple(sorted({plain(judged).casefold(), plainest(judged)}))
 
 
-def likenesses(names: Iterable[str]) -> Mapping[str, tuple[str, ...]]:
-    """Return those of some different names that look like others of them, each with these."""
-    alike: defaultdict[str, list[str]] = defaultdict(list)
-    for name in names:
-        for look in looks(name):
-            alike[look].append(name)
-    others: defaultdict[str, set[str]] = defaultdict(set)
-    for group in alike.values():
-        if len(group) > 1:
-            for name in group:
-                others[name].update(other for other in group if other != name)
-    return {name: tuple(sorted(found)) for name, found in others.items()}
+def plainest(name: str) -> str:
+    """Return the look that two names without capitals share exactly where they are alike."""
+    return plain(name).translate(_OWN).casefold()
+
+
+def likenesses(owners: Mapping[str, str]) -> Mapping[str, Likeness]:
+    """Return the names that look like those of other owners.
+
+    It takes no longer where very many look like each other.
+    """
+    found = {name: looks(name) for name in owners}
+    alike: defaultdict[tuple[str, ...], list[str]] = defaultdict(list)
+    for name, each in found.items():
+        for shared in _shared(each):
+            alike[shared].append(name)
+    groups = {shared: _Group.of(group, owners) for shared, group in alike.items() if len(group) > 1}
+    return {
+        name: likeness
+        for name, each in found.items()
+        if (likeness := _likeness(groups, each, owners[name]))
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Names that share one look, or both."""
+
+    counts: Mapping[str, int]
+    """How many are of each owner."""
+    total: int
+    first: str
+    owner: str
+    """Whose the first is."""
+    second: str | None
+    """The first that is somebody else's."""
+
+    @classmethod
+    def of(cls, group: Sequence[str], owners: Mapping[str, str]) -> "_Group":
+        first, *others = sorted(group)
+        owner = owners[first]
+        second = next((name for name in others if owners[name] != owner), None)
+        counts = Counter(owners[name] for name in group)
+        return cls(counts, len(group), first, owner, second)
+
+    def others(self, owner: str) -> int:
+        return self.total - self.counts[owner]
+
+    def first_other(self, owner: str) -> str | None:
+        return self.second if owner == self.owner else self.first
+
+
+def _shared(of: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return each look by itself, and both of a name that has two."""
+    return [(look,) for look in of] + ([of] if len(of) > 1 else [])
+
+
+def _likeness(
+    groups: Mapping[tuple[str, ...], _Group], of: tuple[str, ...], owner: str
+) -> Likeness | None:
+    here = [group for look in of if (group := groups.get((look,)))]
+    names = [name for group in here if (name := group.first_other(owner))]
+    if not names:
+        return None
+    # Who shares both looks is in both groups.
+    both = groups.get(of) if len(of) > 1 else None
+    twice = both.others(owner) if both else 0
+    return Likeness(min(names), sum(group.others(owner) for group in here) - twice)
 
 
 def is_disguised(name: str) -> bool:
     """Say whether some of a name's letters pass for ones of the Latin script beside real ones."""
-    if name.isascii():
+    judged = name[:JUDGED_MAX_LENGTH]
+    if judged.isascii():
         return False
-    words = _WORDS.findall(name)
+    words = _WORDS.findall(judged)
     return any(map(_holds_latin, words)) and any(map(_is_disguised, words))
 
 

@@ -15,6 +15,7 @@ from pointsman_contract.report import (
 from pointsman_router import beside, flags, registry, ruling, toolcheck
 from pointsman_router.beside import Shown
 from pointsman_router.entrycheck import Kind
+from pointsman_router.leads import Lead
 from pointsman_router.leftout import LeftOut
 from pointsman_router.listing import Form, Line
 from pointsman_router.offer import Finding, Offer, Tool
@@ -37,8 +38,8 @@ class Route:
     """The arguments that headers repeat."""
     is_plain: bool = True
     """Whether its structured results are objects, as legacy agents demand."""
-    reads: str = field(default="", compare=False)
-    """The digest of what agents read about the tool: it leads nowhere else for that."""
+    lead: Lead | None = field(default=None, compare=False)
+    """What a tool's names lead to here: it leads nowhere else for what agents read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,8 @@ def _offered(
 def _route(server: Server, tool: Tool, timeout_s: float) -> Route:
     schema = dict(tool.members).get("outputSchema")
     is_plain = schema is None or toolcheck.has_object_root(schema)
-    return Route(server.id, tool.name, timeout_s, tool.annotations, is_plain, tool.reads)
+    lead = Lead(server.id, tool.name, tool.reads, tool.digest)
+    return Route(server.id, tool.name, timeout_s, tool.annotations, is_plain, lead)
 
 
 def _refused(offer: Offer) -> Skip | None:

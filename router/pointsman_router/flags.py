@@ -1,14 +1,15 @@
 """What somebody should know of names that are served although they may be mistaken."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping
 
 from pointsman_contract.report import SkippedTool, ToolReason, printable
 from pointsman_router import confusables
+from pointsman_router.confusables import Likeness
 
 
 def alone(tools: Mapping[str, str]) -> tuple[SkippedTool, ...]:
     """Return what to tell of one server's tools, which go by the names that lists show."""
-    found = confusables.likenesses(tools)
+    found = confusables.likenesses({listed: listed for listed in tools})
     return tuple(
         _like(tool, found[listed]) if listed in found else _disguised(tool)
         for listed, tool in tools.items()
@@ -16,18 +17,22 @@ def alone(tools: Mapping[str, str]) -> tuple[SkippedTool, ...]:
     )
 
 
-def beside(tools: Mapping[str, str], of_others: Collection[str]) -> tuple[SkippedTool, ...]:
-    """Return what to tell of them for the names that lists show of other servers' tools."""
-    found = confusables.likenesses([*tools, *of_others])
-    foreign = {
-        listed: [name for name in found.get(listed, ()) if name not in tools] for listed in tools
+def beside(tools: Mapping[str, Mapping[str, str]]) -> Mapping[str, tuple[SkippedTool, ...]]:
+    """Return what to tell of each server's tools for the names that lists show of the others'."""
+    found = confusables.likenesses(
+        {listed: server for server, shown in tools.items() for listed in shown}
+    )
+    return {
+        server: tuple(
+            _like(tool, found[listed]) for listed, tool in shown.items() if listed in found
+        )
+        for server, shown in tools.items()
     }
-    return tuple(_like(tools[listed], names) for listed, names in foreign.items() if names)
 
 
-def _like(tool: str, names: Sequence[str]) -> SkippedTool:
-    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
-    return _flag(tool, f"looks like {printable(names[0])}{more}")
+def _like(tool: str, likeness: Likeness) -> SkippedTool:
+    more = f" and {likeness.count - 1} more" if likeness.count > 1 else ""
+    return _flag(tool, f"looks like {printable(likeness.first)}{more}")
 
 
 def _disguised(tool: str) -> SkippedTool:

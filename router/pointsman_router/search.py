@@ -138,13 +138,33 @@ class Index:
 
 def _told(line: Line) -> tuple[str, str]:
     """Return title and description of a tool, as agents read them."""
-    raw = b"{" + line.rest[Revision.MODERN][1:]
-    try:
-        found = _DESCRIBED.decode(raw)
-    except msgspec.MsgspecError:  # half a surrogate pair
-        found = msgspec.convert(json.loads(raw, parse_int=float), _Described)
+    found = _described(b"{" + line.rest[Revision.MODERN][1:])
     title = found.title or found.annotations.title
     return _whole(title), _whole(found.description)
+
+
+def _described(raw: bytes) -> _Described:
+    """Return a tool's words: what cannot be read costs the one tool its own, and no other any."""
+    try:
+        return _DESCRIBED.decode(raw)
+    except (msgspec.MsgspecError, ValueError, RecursionError):
+        pass
+    try:
+        # Unlike the other, it takes half a surrogate pair, in names and in values.
+        members: object = json.loads(raw, parse_int=float)
+    except (ValueError, RecursionError):
+        return _Described()
+    hints = _Hints(_text(_member(members, "annotations"), "title"))
+    return _Described(_text(members, "title"), _text(members, "description"), hints)
+
+
+def _text(members: object, name: str) -> str:
+    found = _member(members, name)
+    return found if isinstance(found, str) else ""
+
+
+def _member(members: object, name: str) -> object:
+    return members.get(name) if isinstance(members, dict) else None
 
 
 def _whole(text: str) -> str:

@@ -11,10 +11,13 @@ from pointsman_router.catalogue import Catalogue
 from pointsman_router.endpoints import Endpoint
 from pointsman_router.listing import Line
 from pointsman_router.metatools import Found, Search
-from pointsman_router.search import Index
+from pointsman_router.search import Index, Ranked
 
 # Of all endpoints together, some 50 MiB; the one that is asked is kept whatever it takes.
 TOOLS_MAX = 50_000
+# Each is a database and takes some 100 KiB before it holds a tool.
+INDEXES_MAX = 32
+_NOTHING = Ranked((), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +33,16 @@ class Searching:
     and nobody makes one that somebody else is making.
     """
 
-    def __init__(self, current: Callable[[], Catalogue], *, tools_max: int = TOOLS_MAX) -> None:
+    def __init__(
+        self,
+        current: Callable[[], Catalogue],
+        *,
+        tools_max: int = TOOLS_MAX,
+        indexes_max: int = INDEXES_MAX,
+    ) -> None:
         self._current = current
         self._tools_max = tools_max
+        self._indexes_max = indexes_max
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="search")
         self._is_used = False
         # That thread's alone, in the order of their last use.
@@ -55,7 +65,15 @@ class Searching:
         self._thread.shutdown(wait=False)
 
     def _find(self, catalogue: Catalogue, endpoint: Endpoint, search: Search) -> Found:
+        ranked = self._ranked(catalogue, endpoint, search)
+        return Found(
+            ranked.tools, endpoint.form, ranked.total, endpoints.revision(catalogue, endpoint)
+        )
+
+    def _ranked(self, catalogue: Catalogue, endpoint: Endpoint, search: Search) -> Ranked:
         lines = tuple(endpoints.shown(catalogue, endpoint))
+        if not lines:
+            return _NOTHING
         kept = self._kept.get(endpoint)
         if kept is not None and kept.lines != lines:
             self._drop(endpoint)
@@ -65,18 +83,16 @@ class Searching:
         self._kept.pop(endpoint, None)
         self._kept[endpoint] = kept
         self._make_room()
-        ranked = kept.index.find(search.query, search.limit)
-        return Found(
-            ranked.tools, endpoint.form, ranked.total, endpoints.revision(catalogue, endpoint)
-        )
+        return kept.index.find(search.query, search.limit)
 
     def _make_room(self) -> None:
-        while len(self._kept) > 1 and self._tools_kept > self._tools_max:
+        while len(self._kept) > 1 and self._is_too_much:
             self._drop(next(iter(self._kept)))
 
     @property
-    def _tools_kept(self) -> int:
-        return sum(len(kept.lines) for kept in self._kept.values())
+    def _is_too_much(self) -> bool:
+        tools = sum(len(kept.lines) for kept in self._kept.values())
+        return tools > self._tools_max or len(self._kept) > self._indexes_max
 
     def _forget(self) -> None:
         """Drop what is no longer so."""

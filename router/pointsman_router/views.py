@@ -16,6 +16,8 @@ from pointsman_router.registry import NamedView
 
 # Of each view: a hundred of them remember as much as the whole catalogue does.
 DEPARTED_MAX = 1_000
+# Of revisions and of moves, of each view too: its servers' names move in the whole as well.
+LINEAGE_MAX = 1_000
 _FORMS = (Form.DOTTED, Form.SAFE)
 
 
@@ -250,4 +252,14 @@ def _following(made: Table, old: Table | None, now_s: float) -> Table:
     led = old.routes if old else {}
     before = old.lineage if old else Lineage()
     moved = lineage.moves(None, led, made.routes)
-    return replace(made, lineage=lineage.advanced(before, made.revision, moved, now_s))
+    return replace(
+        made,
+        lineage=lineage.advanced(
+            before,
+            made.revision,
+            moved,
+            now_s,
+            revisions_max=LINEAGE_MAX,
+            moves_max=LINEAGE_MAX,
+        ),
+    )

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -111,18 +112,13 @@ def test_a_call_goes_on_where_only_other_things_changed(
             "not what",
             id="what its owner words",
         ),
-        pytest.param(Known(GITHUB, found("read")), "gone", id="it went"),
         pytest.param(
             Known(
-                server("tools/github", tools=[Override(name="search", hide=True)]), SEARCH.finding
+                server("tools/github", tools=[Override(name="search", title="Find")]),
+                found(OTHER_SEARCH, "read"),
             ),
-            "gone",
-            id="its owner hides it",
-        ),
-        pytest.param(
-            Known(server("tools/github", out=ServerReason.SUSPENDED), SEARCH.finding),
-            "gone",
-            id="its server is suspended",
+            "not what",
+            id="both",
         ),
     ],
 )
@@ -137,7 +133,67 @@ def test_a_call_is_refused_where_its_tool_changed_since(
     assert says in failure.message
     assert "List or search the tools again" in failures.text(failure)
     assert "Nothing was executed" in failures.text(failure)
-    assert not isinstance(called(now, name, view=view), Failure)
+    assert isinstance(called(now, name, view=view), Forward)
+
+
+@every_way
+def test_what_an_owner_words_hides_no_other_definition(view: Endpoint, name: str) -> None:
+    worded = server(
+        "tools/github", tools=[Override(name="search", title="Find", description="Finds.")]
+    )
+    first = built(Known(worded, found(definition("search", description="Searches."), "read")))
+    now = built(Known(worded, found(OTHER_SEARCH, "read")), previous=first)
+
+    assert {line.names[DOTTED.form]: line.rest for line in first.lines[DOTTED.form]} == {
+        line.names[DOTTED.form]: line.rest for line in now.lines[DOTTED.form]
+    }
+    assert "not what" in changed(called(now, name, first.revision, view=view)).message
+    assert isinstance(called(now, name, now.revision, view=view), Forward)
+
+
+@every_way
+@pytest.mark.parametrize(
+    ("after", "reason"),
+    [
+        pytest.param(Known(GITHUB, found("read")), "removed", id="it went"),
+        pytest.param(
+            Known(
+                server("tools/github", tools=[Override(name="search", hide=True)]), SEARCH.finding
+            ),
+            "removed",
+            id="its owner hides it",
+        ),
+        pytest.param(
+            Known(server("tools/github", out=ServerReason.SUSPENDED), SEARCH.finding),
+            "suspended",
+            id="its server is suspended",
+        ),
+    ],
+)
+@pytest.mark.parametrize("is_named", [False, True])
+def test_a_call_learns_what_became_of_its_tool_whether_it_names_a_list_or_not(
+    view: Endpoint, name: str, after: Known, reason: str, is_named: bool
+) -> None:
+    now = built(after, previous=FIRST)
+
+    decision = called(now, name, FIRST.revision if is_named else None, view=view)
+
+    assert isinstance(decision, Refusal)
+    assert decision.code == -32602
+    assert json.loads(decision.data or b"") == {"reason": reason}
+
+
+@every_way
+def test_a_name_of_which_nothing_is_remembered_led_somewhere_when_it_was_chosen(
+    view: Endpoint, name: str
+) -> None:
+    now = replace(built(Known(GITHUB, found("read")), previous=FIRST), departed={})
+
+    failure = changed(called(now, name, FIRST.revision, view=view))
+
+    assert failure.server == "tools/github"
+    assert "gone" in failure.message
+    assert unknown(called(now, name, view=view))
 
 
 def test_a_name_that_leads_to_another_server_is_not_followed() -> None:
@@ -267,7 +323,8 @@ def test_calls_pass_exactly_where_the_named_list_showed_what_is_there_now(
         for name in current.keys() | table.keys():
             decision = called(now, name, revision)
             assert isinstance(decision, Forward) == (table.get(name) == current.get(name))
-            assert isinstance(decision, Forward | Failure)
+            assert isinstance(decision, Forward | Failure) == (name in current)
+            assert isinstance(decision, Forward | Failure) or unknown(decision)
 
 
 # --- definitions that wait to be approved

@@ -1,6 +1,8 @@
 """Names that may be taken for each other are served, and flagged."""
 
 import itertools
+import time
+from collections.abc import Callable, Mapping
 
 import pytest
 from hypothesis import given
@@ -9,8 +11,9 @@ from hypothesis import strategies as st
 from bench.catalogues import Known, built, built_of, found, listed, only, server
 from bench.worlds import World, worlds
 from pointsman_contract.meta import Definitions, Override, Policy
-from pointsman_contract.report import printable
-from pointsman_router import confusables
+from pointsman_contract.report import SkippedTool, printable
+from pointsman_router import confusables, flags
+from pointsman_router.confusables import Likeness
 from pointsman_router.exposure import Exposure
 from pointsman_router.listing import Form
 
@@ -175,16 +178,103 @@ def test_a_letter_that_is_exchanged_for_one_that_looks_like_it_changes_no_look(
         assert set(confusables.looks(exchanged)) & set(confusables.looks(name))
 
 
-@given(st.lists(LETTERS, unique=True))
-def test_what_looks_like_another_is_what_that_looks_like(names: list[str]) -> None:
-    found_in = confusables.likenesses(names)
+@given(st.dictionaries(LETTERS, st.sampled_from("xyz")))
+def test_a_name_is_like_the_names_of_others_that_share_a_look_with_it(
+    owners: dict[str, str],
+) -> None:
+    found_in = confusables.likenesses(owners)
 
-    assert {(one, other) for one, others in found_in.items() for other in others} == {
-        (one, other)
-        for one in names
-        for other in names
-        if one != other and set(confusables.looks(one)) & set(confusables.looks(other))
+    for one, owner in owners.items():
+        like = [
+            other
+            for other in owners
+            if owner != owners[other]
+            and set(confusables.looks(one)) & set(confusables.looks(other))
+        ]
+        assert found_in.get(one) == (Likeness(min(like), len(like)) if like else None)
+
+
+@given(st.text(st.sampled_from("ao0l1|_9")), st.text(st.sampled_from("ao0l1|_9")))
+def test_names_without_capitals_are_alike_where_their_plainest_looks_are(
+    one: str, other: str
+) -> None:
+    is_alike = bool(set(confusables.looks(one)) & set(confusables.looks(other)))
+
+    assert is_alike == (confusables.plainest(one) == confusables.plainest(other))
+
+
+# --- what it takes
+
+
+def took_s(work: Callable[[], object]) -> float:
+    """What it takes of the processor."""
+    began_s = time.process_time()
+    work()
+    return time.process_time() - began_s
+
+
+def cases(number: int) -> list[str]:
+    """Names that look alike, each with other capitals."""
+    return [
+        "".join(
+            letter.upper() if number >> at & 1 else letter for at, letter in enumerate("abcdefghij")
+        )
+        for number in range(number)
+    ]
+
+
+LOOK_ALIKE = [
+    Known(server(f"tools/{name}"), found("read", "write", name)) for name in ("al0", "alo", "a10")
+]
+
+
+def test_the_marks_of_one_endless_name_are_not_brought_in_order() -> None:
+    endless = "p\u0430" + "\u0301" * 15_000 + "\u0316" * 15_000
+    offer = found(f'{{"name":"{endless}","inputSchema":{{"type":"object"}}}}'.encode())
+
+    assert took_s(lambda: built_of(server(), offer)) < 0.5
+    assert len(flagged(only(built_of(server(), offer)))) == 1
+
+
+def test_what_differs_beyond_what_lists_show_is_no_likeness_of_its_own() -> None:
+    long = ["a" * 200, "A" * 200]
+
+    assert flagged(only(built_of(server(), found(*long)))) == []
+
+
+def test_thousands_of_names_that_all_look_alike_are_told_apart_at_once() -> None:
+    names = {f"{server}.{name}": server for server in "xyz" for name in cases(1000)}
+    same = {
+        f"{server}{name}": server for server in ("\u0441", "c", "\u03f2") for name in cases(1000)
     }
+
+    assert confusables.likenesses(names) == {}
+    assert {each.count for each in confusables.likenesses(same).values()} == {2000}
+    assert took_s(lambda: confusables.likenesses(same)) < 0.5
+
+
+def test_servers_that_look_alike_are_looked_at_anew_only_where_one_of_them_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    first = built(*LOOK_ALIKE, Known(server("tools/quiet"), found("a")))
+    looked: list[int] = []
+    beside = flags.beside
+
+    def counted(tools: Mapping[str, Mapping[str, str]]) -> Mapping[str, tuple[SkippedTool, ...]]:
+        looked.append(len(tools))
+        return beside(tools)
+
+    monkeypatch.setattr(flags, "beside", counted)
+    quiet = built(*LOOK_ALIKE, Known(server("tools/quiet"), found("b")), previous=first)
+    then = list(looked)
+    fewer = Known(LOOK_ALIKE[0].server, found("read"))
+    changed = built(fewer, *LOOK_ALIKE[1:], previous=quiet)
+
+    assert flagged(first.exposures["tools/alo"]) == ["alo", "read", "write"]
+    assert quiet.exposures["tools/alo"] is first.exposures["tools/alo"]
+    assert (then, looked) == ([], [3])
+    assert flagged(changed.exposures["tools/al0"]) == ["read"]
+    assert "and 1 more" in changed.exposures["tools/al0"].flagged[0].message
 
 
 @given(worlds())

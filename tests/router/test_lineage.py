@@ -1,15 +1,17 @@
 """Where names led is known for as long as agents may choose from what a list showed then."""
 
+import itertools
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pointsman_router import lineage
 from pointsman_router.exposure import Route
-from pointsman_router.lineage import KEPT_S, Lead, Lineage, UnknownRevision
+from pointsman_router.leads import Lead
+from pointsman_router.lineage import KEPT_S, Lineage, Move, UnknownRevision
 
 Table = Mapping[str, Route]
 
@@ -17,7 +19,7 @@ Table = Mapping[str, Route]
 def table(**leads: str) -> Table:
     """Names, and what agents read where they lead: `server:digest`."""
     return {
-        name: Route(server, name, 60.0, reads=reads)
+        name: Route(server, name, 60.0, lead=Lead(server, name, reads, reads))
         for name, (server, _, reads) in (
             (name, said.partition(":")) for name, said in leads.items()
         )
@@ -28,6 +30,8 @@ def table(**leads: str) -> Table:
 class History:
     """Catalogues, one after the other."""
 
+    revisions_max: int = lineage.REVISIONS_MAX
+    moves_max: int = lineage.MOVES_MAX
     lineage: Lineage = field(default_factory=Lineage)
     table: Table = field(default_factory=dict)
 
@@ -37,13 +41,23 @@ class History:
     def shows(self, revision: str, leads: Mapping[str, str], at_s: float = 0.0) -> "History":
         new = table(**leads)
         moved = lineage.moves(None, self.table, new)
-        self.lineage = lineage.advanced(self.lineage, revision, moved, at_s)
+        self.lineage = lineage.advanced(
+            self.lineage,
+            revision,
+            moved,
+            at_s,
+            revisions_max=self.revisions_max,
+            moves_max=self.moves_max,
+        )
         self.table = new
         return self
 
     def led(self, revision: str, name: str = "a") -> Lead | None:
-        now = lineage.lead(self.table.get(name))
-        return lineage.at(self.lineage, revision, (None, name), now)
+        return lineage.at(self.lineage, revision, (None, name), self.leads(name))
+
+    def leads(self, name: str) -> Lead | None:
+        route = self.table.get(name)
+        return route.lead if route else None
 
     def knows(self, revision: str) -> bool:
         try:
@@ -53,18 +67,21 @@ class History:
         return True
 
     def is_same(self, revision: str, name: str = "a") -> bool:
-        return self.led(revision, name) == lineage.lead(self.table.get(name))
+        return self.led(revision, name) == self.leads(name)
 
 
 def test_a_name_led_where_the_list_of_that_time_said() -> None:
     history = History().then("1", a="x:1").then("2", a="x:2", b="y:1").then("3", b="y:1")
 
     assert [history.led(revision, "a") for revision in "123"] == [
-        Lead("x", "a", "1"),
-        Lead("x", "a", "2"),
+        Lead("x", "a", "1", "1"),
+        Lead("x", "a", "2", "2"),
         None,
     ]
-    assert [history.led(revision, "b") for revision in "123"] == [None, *[Lead("y", "b", "1")] * 2]
+    assert [history.led(revision, "b") for revision in "123"] == [
+        None,
+        *[Lead("y", "b", "1", "1")] * 2,
+    ]
 
 
 def test_what_comes_back_as_it_was_has_not_changed() -> None:
@@ -117,9 +134,8 @@ def test_what_nobody_can_ask_about_is_not_remembered() -> None:
     assert history.lineage.moves == sum(map(len, history.lineage.led.values())) == 1
 
 
-def test_of_too_many_revisions_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lineage, "REVISIONS_MAX", 3)
-    history = History()
+def test_of_too_many_revisions_the_oldest_are_forgotten() -> None:
+    history = History(revisions_max=3)
     for number in range(1, 6):
         history.then(str(number), a=f"x:{number}")
 
@@ -127,30 +143,69 @@ def test_of_too_many_revisions_the_oldest_are_forgotten(monkeypatch: pytest.Monk
     assert history.lineage.moves == 2
 
 
-def test_of_too_many_moves_the_oldest_are_forgotten_and_so_are_those_who_would_ask(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(lineage, "MOVES_MAX", 3)
-    history = History().then("1", a="x:1").then("2", a="x:2", b="x:1").then("3", a="x:3", b="x:1")
-    before = [history.knows(revision) for revision in "123"]
-    history.then("4", a="x:4", b="x:1")
+def test_of_too_many_moves_those_of_who_moves_most_are_forgotten_and_nobody_elses() -> None:
+    history = History(moves_max=20).then("0", a="x:0", b="x:0", c="y:0", d="y:0")
+    for number in range(1, 100):
+        history.then(str(number), a=f"x:{number}", b="x:0", c=f"y:{number > 2}", d="y:0")
 
-    assert before == [True] * 3
-    assert [history.knows(revision) for revision in "1234"] == [False, True, True, True]
-    assert history.lineage.moves == 2
-    history.shows("5", dict.fromkeys("abcdef", "y:1"))
-    assert [history.knows(revision) for revision in "12345"] == [*[False] * 4, True]
-    assert history.lineage.moves == 0
+    assert all(history.knows(str(number)) for number in range(100))
+    assert history.is_same("99", "a")
+    assert not any(history.is_same(str(number), "a") for number in range(99))
+    for number in range(100):
+        assert history.is_same(str(number), "b")
+        assert history.is_same(str(number), "c") == (number > 2)
+        assert history.is_same(str(number), "d")
+    assert history.lineage.moves == sum(map(len, history.lineage.led.values())) <= 20
+
+
+def test_one_change_that_moves_more_than_there_is_room_for_costs_nobody_else_anything() -> None:
+    many = {f"n{number}": "x:1" for number in range(50)}
+    history = History(moves_max=20).shows("1", many | {"a": "y:1", "b": "y:1"})
+    history.shows("2", dict.fromkeys(many, "x:2") | {"a": "y:2", "b": "y:1"})
+
+    assert history.knows("1")
+    assert not history.is_same("1", "n7")
+    assert history.led("1", "a") == Lead("y", "a", "1", "1")
+    assert history.is_same("1", "b")
+    assert history.is_same("2", "n7")
+    assert history.lineage.moves == 1
+
+
+def test_names_that_never_come_back_take_no_room_for_good() -> None:
+    history = History(moves_max=20).then("0", a="y:0", new0="x:0")
+    for number in range(1, 100):
+        history.shows(str(number), {"a": "y:0", f"new{number}": "x:0"})
+
+    assert all(history.is_same(str(number), "a") for number in range(100))
+    assert not history.is_same("98", "new99")
+    assert history.lineage.moves <= 20
+    history.then("day", at_s=KEPT_S, a="y:0").then("next", at_s=3 * KEPT_S, a="y:0")
+    assert history.lineage.forgotten == {}
+
+
+def test_much_is_forgotten_in_little_time() -> None:
+    first, second = (
+        {f"n{number}": f"s{number % 1000}:{reads}" for number in range(100_000)} for reads in "12"
+    )
+    history = History(moves_max=1000).shows("1", first)
+    began_s = time.process_time()
+    history.shows("2", second)
+
+    assert time.process_time() - began_s < 5
+    assert history.lineage.moves <= 1000
+    assert not any(history.is_same("1", name) for name in first)
 
 
 def test_another_route_object_to_the_same_is_no_move() -> None:
     first, second = table(a="x:1", b="x:1"), table(a="x:1", b="x:2")
 
     assert list(lineage.moves("s", first, first)) == []
-    assert list(lineage.moves("s", first, second)) == [(("s", "b"), Lead("x", "b", "1"))]
-    assert dict(lineage.moves(None, first, {})) == {
-        (None, "a"): Lead("x", "a", "1"),
-        (None, "b"): Lead("x", "b", "1"),
+    assert list(lineage.moves("s", first, second)) == [
+        Move(("s", "b"), Lead("x", "b", "1", "1"), "x")
+    ]
+    assert {move.key: move for move in lineage.moves(None, first, {"c": second["b"]})} == {
+        (None, name): Move((None, name), to, "x")
+        for name, to in (("a", first["a"].lead), ("b", first["b"].lead), ("c", None))
     }
 
 
@@ -178,22 +233,19 @@ def test_a_call_passes_exactly_where_its_name_leads_to_what_the_named_list_showe
 def test_whatever_is_forgotten_no_known_revision_is_wrong_about_a_name(
     steps: list[tuple[dict[str, str], float]],
 ) -> None:
-    history, now_s = History(), 0.0
+    history, now_s = History(revisions_max=4, moves_max=5), 0.0
     shown: dict[str, dict[str, str]] = {}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lineage, "REVISIONS_MAX", 4)
-        patch.setattr(lineage, "MOVES_MAX", 5)
-        for world, passing_s in steps:
-            now_s += passing_s
-            revision = repr(sorted(world.items()))
-            shown[revision] = world
-            history.shows(revision, world, now_s)
+    for world, passing_s in steps:
+        now_s += passing_s
+        revision = repr(sorted(world.items()))
+        shown[revision] = world
+        history.shows(revision, world, now_s)
 
-            assert history.knows(revision)
-            assert history.lineage.moves <= 5
-            assert len(history.lineage.seen) <= 4
-            for known in history.lineage.seen:
-                for name in "abc":
-                    assert history.is_same(known, name) == (
-                        shown[known].get(name) == world.get(name)
-                    )
+        assert history.knows(revision)
+        assert history.lineage.moves == sum(map(len, history.lineage.led.values())) <= 5
+        assert len(history.lineage.seen) <= 4
+        for known, name in itertools.product(history.lineage.seen, world):
+            was, leads = shown[known].get(name), world[name]
+            # What is forgotten is taken for changed.
+            assert not history.is_same(known, name) or was == leads
+        assert all(history.is_same(revision, name) for name in "abc")

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -128,6 +129,34 @@ def test_a_word_of_the_description_finds_its_tool(query: str, text: str) -> None
 )
 def test_what_a_tool_says_of_itself_finds_it(member: dict[str, object]) -> None:
     assert best("sunshine", 3, of(definition("it", **member), "other")) == ["github.it"]
+
+
+HALF_A_PAIR = [
+    pytest.param({"\ud800": 1}, id="for a name"),
+    pytest.param({"annotations": {"\udc00": 1, "title": "Sunshine"}}, id="for a hint's name"),
+    pytest.param({"inputSchema": {"type": "object", "\ud800": "\udfff"}}, id="in a schema"),
+    pytest.param({"title": "\ud800"}, id="for a title"),
+    pytest.param({"icons": [{"src": "\udc00", "\udbff": 1}], "\ud800": 10**400}, id="beside"),
+]
+
+
+@pytest.mark.parametrize("member", HALF_A_PAIR)
+def test_half_a_character_anywhere_costs_nobody_a_search(member: dict[str, object]) -> None:
+    index = of(definition("odd", **{"description": "Sunshine"} | member), "other")
+
+    assert best("sunshine", 3, index) == ["github.odd"]
+    assert best("other", 3, index) == ["github.other"]
+
+
+def test_a_tool_whose_words_nobody_can_read_is_found_by_its_name() -> None:
+    made = built_of(server(), found(definition("odd", title="Sunshine"), "other"))
+    odd, other = made.lines[Form.DOTTED]
+    broken = replace(odd, rest=dict.fromkeys(odd.rest, b',"title":}'))
+    index = Index([broken, other], Form.DOTTED)
+
+    assert best("sunshine", 3, index) == []
+    assert best("odd", 3, index) == ["github.odd"]
+    assert best("other", 3, index) == ["github.other"]
 
 
 def test_only_the_beginning_of_a_very_long_description_is_searched() -> None:

@@ -56,9 +56,11 @@ def indexes(monkeypatch: pytest.MonkeyPatch) -> Indexes:
 class Stage:
     """A cell with the newest snapshot, and what searches in it."""
 
-    def __init__(self, tools_max: int = 100) -> None:
+    def __init__(self, tools_max: int, indexes_max: int) -> None:
         self.catalogues = Current(FIRST)
-        self.searching = Searching(self.catalogues.get, tools_max=tools_max)
+        self.searching = Searching(
+            self.catalogues.get, tools_max=tools_max, indexes_max=indexes_max
+        )
         self.catalogues.on_change(self.searching.changed)
 
     async def find(
@@ -81,8 +83,8 @@ async def stage(indexes: Indexes) -> AsyncIterator[Stage]:
 
 
 @contextmanager
-def staged(tools_max: int = 100) -> Iterator[Stage]:
-    made = Stage(tools_max)
+def staged(tools_max: int = 100, indexes_max: int = 10) -> Iterator[Stage]:
+    made = Stage(tools_max, indexes_max)
     try:
         yield made
     finally:
@@ -185,6 +187,33 @@ async def test_what_was_asked_longest_ago_makes_room(indexes: Indexes) -> None:
         forms = [form for form, _ in indexes.made]
         assert forms == [Form.DOTTED, Form.BARE, Form.SAFE, Form.DOTTED, Form.BARE]
         assert indexes.open == 2
+
+
+async def test_there_are_never_more_indexes_than_a_few_however_little_they_hold(
+    indexes: Indexes,
+) -> None:
+    many = built(*(Known(server(f"tools/s{n}"), found(f"tool{n}")) for n in range(20)))
+    with staged(indexes_max=3) as stage:
+        stage.catalogues.put(many)
+        for n in range(20):
+            endpoint = Endpoint(Form.BARE, f"tools/s{n}", discover=True)
+            assert await stage.find(f"tool{n}", endpoint) == [f"tool{n}"]
+            assert indexes.open <= 3
+        await stage.find("tool19", endpoint)
+
+        assert len(indexes.made) == 20
+
+
+async def test_where_nothing_is_listed_no_index_is_made(indexes: Indexes) -> None:
+    with staged(indexes_max=1) as stage:
+        await stage.find("search")
+        for endpoint in (Endpoint(Form.BARE, "tools/gone"), Endpoint(Form.DOTTED, view="a/b")):
+            assert (await stage.found("search", endpoint)).total == 0
+
+        assert indexes.made == [(Form.DOTTED, 3)]
+        stage.catalogues.put(built(previous=FIRST))
+        assert await stage.find("search") == []
+        await until(lambda: indexes.open == 0)
 
 
 async def test_the_endpoint_that_is_asked_is_kept_however_much_it_lists(indexes: Indexes) -> None:
