@@ -1,13 +1,12 @@
 """What each view lists, and where its names lead."""
 
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pointsman_contract import digest, names, view
 from pointsman_contract.view import Discovery, NameForm, ViewMeta
-from pointsman_router import departed, lineage, metatools
+from pointsman_router import barenames, departed, lineage, metatools
 from pointsman_router.departed import Memory
 from pointsman_router.exposure import Candidate, Exposure, Route, Unapproved
 from pointsman_router.lineage import Lineage
@@ -17,6 +16,7 @@ from pointsman_router.registry import NamedView
 # Of each view: a hundred of them remember as much as the whole catalogue does.
 DEPARTED_MAX = 1_000
 _FORMS = (Form.DOTTED, Form.SAFE)
+_NO_NAMES: Mapping[Form, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,11 @@ class _Tool:
     route: Route
 
     @property
+    def key(self) -> barenames.Key:
+        """Of which server it is which tool."""
+        return self.route.server, self.route.tool
+
+    @property
     def called(self) -> tuple[str, str, str]:
         """Its names in the whole catalogue."""
         return _names(self.candidate.names)
@@ -83,7 +88,11 @@ def build(
         old, of = before.get(id_), _servers(named, exposures)
         # Whether others claim one of its names too shows in the exposure of a tool's server.
         is_kept = old is not None and old.named == named and _same(old.of, of)
-        made = old if old is not None and is_kept else _made(named, of, routes, max_length)
+        made = (
+            old
+            if old is not None and is_kept
+            else _made(named, of, routes, old.routes if old else {}, max_length)
+        )
         tables[id_] = _following(_remembering(made, old, suspended, now_s), old, now_s)
     return tables
 
@@ -104,7 +113,11 @@ def _same(some: Sequence[Exposure], others: Sequence[Exposure]) -> bool:
 
 
 def _made(
-    named: NamedView, of: tuple[Exposure, ...], routes: Mapping[str, Route], max_length: int
+    named: NamedView,
+    of: tuple[Exposure, ...],
+    routes: Mapping[str, Route],
+    led_before: Mapping[str, Route],
+    max_length: int,
 ) -> Table:
     meta = named.meta
     if meta is None or named.skip:
@@ -119,9 +132,18 @@ def _made(
     ]
     led = {name: routes[name] for tool in tools for name in tool.called if name in routes}
     if meta.names is NameForm.BARE:
-        bare = _bare(tools, _taken(meta), max_length)
-        tools = [_renamed(tool, bare[tool]) if tool in bare else tool for tool in tools]
-        led |= {name: tool.route for tool, own in bare.items() for name in own.values()}
+        bare = barenames.of(
+            {tool.key: tool.candidate.names for tool in tools},
+            of,
+            lambda called: patterns.match(_names(called)),
+            led_before,
+            taken=_taken(meta),
+            max_length=max_length,
+        )
+        tools = [_renamed(tool, bare[tool.key]) if tool.key in bare else tool for tool in tools]
+        led |= {
+            name: tool.route for tool in tools for name in bare.get(tool.key, _NO_NAMES).values()
+        }
     there = {exposure.server.meta.name for exposure in of if exposure.server.meta}
     return Table(
         named,
@@ -178,32 +200,8 @@ def _taken(meta: ViewMeta) -> Collection[str]:
     return metatools.NAMES if meta.discovery is Discovery.SEARCH else ()
 
 
-def _bare(
-    tools: Iterable[_Tool], taken: Collection[str], max_length: int
-) -> Mapping[_Tool, Mapping[Form, str]]:
-    """Return the tools' own names, where nothing else in the view goes by one of them.
-
-    A prefixed name goes before: it stays what it is, whatever another server calls its tools.
-    """
-    claims: defaultdict[str, set[_Tool]] = defaultdict(set)
-    own = {tool: _own(tool.route.tool, max_length) for tool in tools}
-    for tool, called in own.items():
-        for claimed in (*called.values(), *tool.called):
-            claims[claimed].add(tool)
-    return {
-        tool: called
-        for tool, called in own.items()
-        if all(len(claims[name]) == 1 and name not in taken for name in called.values())
-    }
-
-
 def _own_where(meta: ViewMeta, tool: str, max_length: int) -> Mapping[Form, str]:
-    return _own(tool, max_length) if meta.names is NameForm.BARE else {}
-
-
-def _own(tool: str, max_length: int) -> Mapping[Form, str]:
-    safe = names.bare(tool, max_length=max_length)
-    return {Form.DOTTED: tool if len(tool) <= max_length else safe, Form.SAFE: safe}
+    return barenames.own(tool, max_length) if meta.names is NameForm.BARE else _NO_NAMES
 
 
 def _renamed(tool: _Tool, called: Mapping[Form, str]) -> _Tool:
