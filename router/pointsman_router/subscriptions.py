@@ -126,7 +126,9 @@ def _shown(catalogue: Catalogue, endpoint: Endpoint, of: Exposed) -> object:
         case Exposed.TOOLS:
             if catalogue.echo and endpoint.is_whole:
                 return (dispatch.ECHO,)
-            return _rendered(endpoints.shown(catalogue, endpoint), endpoint.form)
+            # A view that comes to be searched, or no longer, lists something else all the same.
+            shown = _rendered(endpoints.shown(catalogue, endpoint), endpoint.form)
+            return endpoint.discover, shown
         case Exposed.PROMPTS:
             lines = dispatch_beside.prompt_lines(catalogue, endpoint.form, endpoint.beside)
             return _rendered(lines, endpoint.form)
