@@ -150,7 +150,7 @@ def _made(
         of,
         lines={form: _sorted(tools, form) for form in _FORMS},
         routes=led,
-        revision=digest.revision(line for tool in tools for line in _revised(tool)),
+        revision=digest.revision(_revised(tool) for tool in tools),
         document=view.digest(meta),
         tool_count=len(tools),
         schema_bytes=sum(tool.candidate.tool.size_bytes for tool in tools),
@@ -217,13 +217,10 @@ def _sorted(tools: Iterable[_Tool], form: Form) -> tuple[Line, ...]:
     return tuple(sorted(lines, key=lambda line: line.names[form].encode()))
 
 
-def _revised(tool: _Tool) -> Iterator[digest.Line]:
+def _revised(tool: _Tool) -> digest.Line:
     """Return how the revision sees a tool: as that of the whole catalogue does."""
-    listed = tool.line.names.get(Form.DOTTED) or tool.candidate.names.listed
-    described = tool.candidate.tool
-    yield digest.Line(listed, tool.route.server, described.name, described.digest)
-    if described.worded is not None:
-        yield digest.Line(listed, tool.route.server, described.name, described.worded)
+    line = tool.candidate.digest_line
+    return replace(line, listed=tool.line.names.get(Form.DOTTED, line.listed))
 
 
 def _remembering(made: Table, old: Table | None, suspended: Collection[str], now_s: float) -> Table:
