@@ -4,18 +4,18 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pointsman_contract import digest, names, view
+from pointsman_contract import digest, view
 from pointsman_contract.view import Discovery, NameForm, ViewMeta
-from pointsman_router import barenames, departed, lineage, metatools
+from pointsman_router import barenames, departed, lineage, listing, metatools, shares
 from pointsman_router.departed import Memory
-from pointsman_router.exposure import Candidate, Exposure, Route, Unapproved
+from pointsman_router.exposure import Exposure, Route, Unapproved
 from pointsman_router.lineage import Lineage
 from pointsman_router.listing import Form, Line
 from pointsman_router.registry import NamedView
+from pointsman_router.shares import FORMS, Listed, Patterns, Share, Tool
 
 # Of each view: a hundred of them remember as much as the whole catalogue does.
 DEPARTED_MAX = 1_000
-_FORMS = (Form.DOTTED, Form.SAFE)
 _NO_NAMES: Mapping[Form, str] = {}
 
 
@@ -42,31 +42,16 @@ class Table:
     """Every name of the tools that it would show if they were approved."""
     lineage: Lineage = field(default_factory=Lineage, compare=False)
     """What its agents may have chosen from before."""
+    shares: Mapping[str, Share] = field(default_factory=dict, compare=False, repr=False)
+    """What the next one need not make anew, by server."""
+    renamed: Mapping[Tool, Tool] = field(default_factory=dict, compare=False, repr=False)
+    """Those of its tools that go by their own names."""
 
     @property
     def searches(self) -> bool:
         """Whether its agents search for tools instead of listing them."""
         meta = None if self.named.skip else self.named.meta
         return meta is not None and meta.discovery is Discovery.SEARCH
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Tool:
-    """One tool of a view; equal to itself alone."""
-
-    candidate: Candidate
-    line: Line
-    route: Route
-
-    @property
-    def key(self) -> barenames.Key:
-        """Of which server it is which tool."""
-        return self.route.server, self.route.tool
-
-    @property
-    def called(self) -> tuple[str, str, str]:
-        """Its names in the whole catalogue."""
-        return _names(self.candidate.names)
 
 
 def build(
@@ -84,15 +69,12 @@ def build(
     `exposures` and `routes` are those of the whole catalogue: no view shows or reaches more.
     """
     tables: dict[str, Table] = {}
+    making = _Making(routes, max_length, _still(before.values(), exposures))
     for id_, named in registered.items():
         old, of = before.get(id_), _servers(named, exposures)
         # Whether others claim one of its names too shows in the exposure of a tool's server.
         is_kept = old is not None and old.named == named and _same(old.of, of)
-        made = (
-            old
-            if old is not None and is_kept
-            else _made(named, of, routes, old.routes if old else {}, max_length)
-        )
+        made = old if old is not None and is_kept else _made(named, of, old, making)
         tables[id_] = _following(_remembering(made, old, suspended, now_s), old, now_s)
     return tables
 
@@ -112,45 +94,72 @@ def _same(some: Sequence[Exposure], others: Sequence[Exposure]) -> bool:
     return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
 
 
-def _made(
-    named: NamedView,
-    of: tuple[Exposure, ...],
-    routes: Mapping[str, Route],
-    led_before: Mapping[str, Route],
-    max_length: int,
-) -> Table:
+@dataclass(frozen=True, slots=True)
+class _Making:
+    """What all tables of one snapshot are made with."""
+
+    routes: Mapping[str, Route]
+    max_length: int
+    listed: dict[str, Listed]
+    """What is known of servers already; the first view of one adds it."""
+
+    def of(self, exposure: Exposure) -> Listed:
+        """Return what a list of the whole catalogue shows of a server."""
+        id_ = exposure.server.id
+        if id_ not in self.listed:
+            self.listed[id_] = shares.listed(exposure, self.routes)
+        return self.listed[id_]
+
+
+def _still(before: Iterable[Table], exposures: Mapping[str, Exposure]) -> dict[str, Listed]:
+    return {
+        id_: share.listed
+        for table in before
+        for id_, share in table.shares.items()
+        if exposures.get(id_) is share.listed.exposure
+    }
+
+
+def _made(named: NamedView, of: tuple[Exposure, ...], old: Table | None, making: _Making) -> Table:
     meta = named.meta
     if meta is None or named.skip:
-        return Table(named, of, dict.fromkeys(_FORMS, ()), {}, digest.revision(()))
-    patterns = _Patterns(meta.tools)
-    tools = [tool for exposure in of for tool in _matching(exposure, patterns)]
-    waiting = [
-        (tool, each)
+        return Table(named, of, dict.fromkeys(FORMS, ()), {}, digest.revision(()))
+    before = old or Table(named, (), dict.fromkeys(FORMS, ()), {}, "")
+    patterns = Patterns(meta.tools)
+    is_asked_as_before = before.named.meta is not None and before.named.meta.tools == meta.tools
+    taken = {
+        exposure.server.id: shares.share(
+            making.of(exposure),
+            patterns,
+            before.shares.get(exposure.server.id) if is_asked_as_before else None,
+        )
         for exposure in of
-        for tool, each in exposure.unapproved.items()
-        if patterns.match(_names(each.names))
-    ]
-    led = {name: routes[name] for tool in tools for name in tool.called if name in routes}
+    }
+    tools = [tool for share in taken.values() for tool in share.tools]
+    renamed: Mapping[Tool, Tool] = {}
     if meta.names is NameForm.BARE:
         bare = barenames.of(
             {tool.key: tool.candidate.names for tool in tools},
             of,
-            lambda called: patterns.match(_names(called)),
-            led_before,
+            lambda called: patterns.match(shares.every(called)),
+            before.routes,
             taken=_taken(meta),
-            max_length=max_length,
+            max_length=making.max_length,
         )
-        tools = [_renamed(tool, bare[tool.key]) if tool.key in bare else tool for tool in tools]
-        led |= {
-            name: tool.route for tool in tools for name in bare.get(tool.key, _NO_NAMES).values()
+        renamed = {
+            tool: before.renamed.get(tool) or shares.renamed(tool, bare[tool.key])
+            for tool in tools
+            if tool.key in bare
         }
+        tools = [renamed.get(tool, tool) for tool in tools]
+    led = {name: tool.route for tool in tools for name in tool.leads}
     there = {exposure.server.meta.name for exposure in of if exposure.server.meta}
     return Table(
         named,
         of,
-        lines={form: _sorted(tools, form) for form in _FORMS},
+        lines={form: _sorted(tools, at, before.lines[form]) for at, form in enumerate(FORMS)},
         routes=led,
-        revision=digest.revision(_revised(tool) for tool in tools),
+        revision=digest.revision(tool.revised for tool in tools),
         document=view.digest(meta),
         tool_count=len(tools),
         schema_bytes=sum(tool.candidate.tool.size_bytes for tool in tools),
@@ -158,37 +167,26 @@ def _made(
         unmatched_tools=tuple(_unmatched(meta.tools, tools)),
         unapproved={
             name: each
-            for tool, each in waiting
-            for name in (*_names(each.names), *_own_where(meta, tool, max_length).values())
+            for exposure in of
+            for tool, each in exposure.unapproved.items()
+            if patterns.match(shares.every(each.names))
+            for name in (
+                *shares.every(each.names),
+                *_own_where(meta, tool, making.max_length).values(),
+            )
             if name not in led
         },
+        shares=taken,
+        renamed=renamed,
     )
 
 
-class _Patterns:
-    """What `view.matches` does, at the pace that five hundred patterns and many tools need."""
-
-    def __init__(self, patterns: Sequence[str]) -> None:
-        self._whole = {each for each in patterns if not each.endswith(view.EVERYTHING)}
-        self._begins = tuple(each[:-1] for each in patterns if each.endswith(view.EVERYTHING))
-
-    def match(self, called: Iterable[str]) -> bool:
-        return any(name in self._whole or name.startswith(self._begins) for name in called)
-
-
-def _matching(exposure: Exposure, patterns: _Patterns) -> Iterator[_Tool]:
-    """Return those of a server's tools that a list of the whole catalogue shows, and that match."""
-    for candidate in exposure.candidates:
-        line = exposure.lines[candidate.tool.name]
-        if not any(form in line.names for form in _FORMS):
-            continue
-        if patterns.match(_names(candidate.names)):
-            yield _Tool(candidate, line, exposure.bare[candidate.tool.name])
-
-
-def _unmatched(patterns: Iterable[str], tools: Iterable[_Tool]) -> Iterator[str]:
+def _unmatched(patterns: Iterable[str], tools: Sequence[Tool]) -> Iterator[str]:
+    asked = sorted(set(patterns))
+    if tools and asked == [view.EVERYTHING]:
+        return
     known = sorted({name for tool in tools for name in tool.called})
-    for pattern in sorted(set(patterns)):
+    for pattern in asked:
         begin = pattern.removesuffix(view.EVERYTHING)
         at = bisect_left(known, begin)
         if at == len(known) or not view.matches((pattern,), known[at]):
@@ -204,23 +202,10 @@ def _own_where(meta: ViewMeta, tool: str, max_length: int) -> Mapping[Form, str]
     return barenames.own(tool, max_length) if meta.names is NameForm.BARE else _NO_NAMES
 
 
-def _renamed(tool: _Tool, called: Mapping[Form, str]) -> _Tool:
-    return replace(tool, line=replace(tool.line, names=called))
-
-
-def _names(called: names.Names) -> tuple[str, str, str]:
-    return called.dotted, called.listed, called.safe
-
-
-def _sorted(tools: Iterable[_Tool], form: Form) -> tuple[Line, ...]:
-    lines = (tool.line for tool in tools if form in tool.line.names)
-    return tuple(sorted(lines, key=lambda line: line.names[form].encode()))
-
-
-def _revised(tool: _Tool) -> digest.Line:
-    """Return how the revision sees a tool: as that of the whole catalogue does."""
-    line = tool.candidate.digest_line
-    return replace(line, listed=tool.line.names.get(Form.DOTTED, line.listed))
+def _sorted(tools: Iterable[Tool], at: int, before: tuple[Line, ...]) -> tuple[Line, ...]:
+    shown = [tool for tool in tools if tool.order[at]]
+    shown.sort(key=lambda tool: tool.order[at])
+    return listing.unless_same(before, tuple([tool.line for tool in shown]))
 
 
 def _remembering(made: Table, old: Table | None, suspended: Collection[str], now_s: float) -> Table:

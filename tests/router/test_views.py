@@ -14,8 +14,10 @@ from bench.catalogues import (
     definition,
     found,
     listed,
+    offered,
     reached,
     server,
+    skip,
     view,
     viewed,
 )
@@ -27,8 +29,10 @@ from pointsman_contract.view import PATTERN_MAX_LENGTH, Discovery, NameForm, mat
 from pointsman_router import views
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.departed import DEPARTED_S
+from pointsman_router.eras import Revision
 from pointsman_router.exposure import Exposure
 from pointsman_router.listing import Form
+from pointsman_router.offer import Finding
 from pointsman_router.registry import NamedView
 from pointsman_router.views import Table
 
@@ -277,6 +281,45 @@ def test_only_views_that_a_change_concerns_are_made_anew() -> None:
     assert viewed(second, view="tools/other") == ["tickets.close"]
     assert third.views["tools/other"] is second.views["tools/other"]
     assert third.views["tools/edited"] is not second.views["tools/edited"]
+
+
+@pytest.mark.parametrize("named", [PREFIXED, BARE], ids=["prefixed", "bare"])
+def test_a_change_of_one_server_has_only_its_tools_looked_at_anew(named: NamedView) -> None:
+    other = view("tools/other", servers=BOTH)
+    first = built(GITHUB, TICKETS, views=[named, other])
+    changed = Known(TICKETS.server, found("search", definition("close", title="Close")))
+    second = built(GITHUB, changed, views=[named, other], previous=first)
+    old, new = table(first), table(second)
+
+    assert new.shares["tools/github"] is old.shares["tools/github"]
+    assert new.shares["tools/tickets"] is not old.shares["tools/tickets"]
+    both = (new.shares["tools/tickets"], second.views["tools/other"].shares["tools/tickets"])
+    assert both[0].tools is both[1].tools
+    kept = {line.rest[Revision.MODERN]: line for line in old.lines[Form.DOTTED]}
+    same = [line for line in new.lines[Form.DOTTED] if kept.get(line.rest[Revision.MODERN]) is line]
+    assert len(same) == 2
+    assert new == replace(table(built(GITHUB, changed, views=[named, other])), departed={})
+
+
+@pytest.mark.parametrize("named", [PREFIXED, BARE], ids=["prefixed", "bare"])
+def test_lists_that_a_change_leaves_as_they_were_are_the_same_ones(named: NamedView) -> None:
+    first = of(GITHUB, TICKETS, view=named)
+    late = Known(TICKETS.server, Finding(offered("search", "close"), skip(ServerReason.TIMEOUT)))
+    second = of(GITHUB, late, view=named, previous=first)
+
+    assert second.exposures["tools/tickets"].state is State.STALE
+    for form in (Form.DOTTED, Form.SAFE):
+        assert table(second).lines[form] is table(first).lines[form]
+        assert second.lines[form] is first.lines[form]
+
+
+def test_a_view_that_comes_to_ask_for_less_takes_less_of_the_same_servers() -> None:
+    first = of(GITHUB, TICKETS)
+    second = of(GITHUB, TICKETS, view=view(servers=BOTH, tools=["no*", "github.s*"]))
+    third = of(GITHUB, TICKETS, view=view(servers=BOTH, tools=["github.s*"]), previous=first)
+
+    assert viewed(third) == viewed(second) == ["github.search"]
+    assert table(third).unmatched_tools == ()
 
 
 def test_names_that_left_a_view_say_what_became_of_them_in_it() -> None:
