@@ -52,6 +52,15 @@ def own(tool: str, max_length: int) -> Mapping[Form, str]:
     return {Form.DOTTED: tool if len(tool) <= max_length else safe, Form.SAFE: safe}
 
 
+def suspended(shown: Exposure, matches: Matches, max_length: int) -> Iterator[tuple[Key, Names]]:
+    """Yield the tools of a suspended server that a view asks for, as far as the server names any.
+
+    Of another server there are none.
+    """
+    if shown.state is State.SUSPENDED and shown.server.meta:
+        yield from _allowed(shown.server.id, shown.server.meta, matches, max_length)
+
+
 def of(
     tools: Mapping[Key, Names],
     servers: Collection[Exposure],
@@ -116,8 +125,7 @@ def _held_back(
         for tool, each in shown.unapproved.items():
             if matches(each.names):
                 yield (shown.server.id, tool), each.names
-        if shown.state is State.SUSPENDED and shown.server.meta:
-            yield from _allowed(shown.server.id, shown.server.meta, matches, max_length)
+        yield from suspended(shown, matches, max_length)
 
 
 def _allowed(

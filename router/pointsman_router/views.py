@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pointsman_contract import digest, view
+from pointsman_contract.names import Names
 from pointsman_contract.view import Discovery, NameForm, ViewMeta
 from pointsman_router import barenames, departed, lineage, listing, metatools, shares
 from pointsman_router.departed import Memory
@@ -16,7 +17,6 @@ from pointsman_router.shares import FORMS, Listed, Patterns, Share, Tool
 
 # Of each view: a hundred of them remember as much as the whole catalogue does.
 DEPARTED_MAX = 1_000
-_NO_NAMES: Mapping[Form, str] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,8 @@ class Table:
     departed: Memory = field(default_factory=dict)
     unapproved: Mapping[str, Unapproved] = field(default_factory=dict)
     """Every name of the tools that it would show if they were approved."""
+    withheld: frozenset[str] = frozenset()
+    """Every name that only a suspension hides, whether it was ever listed or not."""
     lineage: Lineage = field(default_factory=Lineage, compare=False)
     """What its agents may have chosen from before."""
     shares: Mapping[str, Share] = field(default_factory=dict, compare=False, repr=False)
@@ -80,8 +82,13 @@ def build(
 
 
 def became(table: Table, name: str) -> str | None:
-    """Return what became of a name that this view once listed: `suspended`, `removed`, or None."""
-    return departed.reason(table.departed, name, None)
+    """Return what became of a name that leads nowhere in a view: `suspended`, `removed`, or None.
+
+    That a server is suspended is known of each tool that it names, also where none was ever listed.
+    """
+    if reason := departed.reason(table.departed, name, None):
+        return reason
+    return departed.SUSPENDED if name in table.withheld else None
 
 
 def _servers(named: NamedView, exposures: Mapping[str, Exposure]) -> tuple[Exposure, ...]:
@@ -126,6 +133,10 @@ def _made(named: NamedView, of: tuple[Exposure, ...], old: Table | None, making:
         return Table(named, of, dict.fromkeys(FORMS, ()), {}, digest.revision(()))
     before = old or Table(named, (), dict.fromkeys(FORMS, ()), {}, "")
     patterns = Patterns(meta.tools)
+
+    def matches(called: Names) -> bool:
+        return patterns.match(shares.every(called))
+
     is_asked_as_before = before.named.meta is not None and before.named.meta.tools == meta.tools
     taken = {
         exposure.server.id: shares.share(
@@ -141,7 +152,7 @@ def _made(named: NamedView, of: tuple[Exposure, ...], old: Table | None, making:
         bare = barenames.of(
             {tool.key: tool.candidate.names for tool in tools},
             of,
-            lambda called: patterns.match(shares.every(called)),
+            matches,
             before.routes,
             taken=_taken(meta),
             max_length=making.max_length,
@@ -169,13 +180,17 @@ def _made(named: NamedView, of: tuple[Exposure, ...], old: Table | None, making:
             name: each
             for exposure in of
             for tool, each in exposure.unapproved.items()
-            if patterns.match(shares.every(each.names))
-            for name in (
-                *shares.every(each.names),
-                *_own_where(meta, tool, making.max_length).values(),
-            )
+            if matches(each.names)
+            for name in _all(meta, tool, each.names, making.max_length)
             if name not in led
         },
+        withheld=frozenset(
+            name
+            for exposure in of
+            for (_, tool), called in barenames.suspended(exposure, matches, making.max_length)
+            for name in _all(meta, tool, called, making.max_length)
+            if name not in led
+        ),
         shares=taken,
         renamed=renamed,
     )
@@ -198,8 +213,11 @@ def _taken(meta: ViewMeta) -> Collection[str]:
     return metatools.NAMES if meta.discovery is Discovery.SEARCH else ()
 
 
-def _own_where(meta: ViewMeta, tool: str, max_length: int) -> Mapping[Form, str]:
-    return barenames.own(tool, max_length) if meta.names is NameForm.BARE else _NO_NAMES
+def _all(meta: ViewMeta, tool: str, called: Names, max_length: int) -> Iterator[str]:
+    """Return every name by which a view might show a tool."""
+    yield from shares.every(called)
+    if meta.names is NameForm.BARE:
+        yield from barenames.own(tool, max_length).values()
 
 
 def _sorted(tools: Iterable[Tool], at: int, before: tuple[Line, ...]) -> tuple[Line, ...]:

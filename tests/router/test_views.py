@@ -336,6 +336,35 @@ def test_names_that_left_a_view_say_what_became_of_them_in_it() -> None:
     assert views.became(table(back), "close") is None
 
 
+@pytest.mark.parametrize(
+    ("named", "asleep", "unknown"),
+    [
+        (
+            PREFIXED,
+            ["tickets.close", "tickets__close", "tickets.search"],
+            ["close", "search", "tickets.other"],
+        ),
+        (BARE, ["tickets.close", "close", "search"], ["other", "tickets.other"]),
+        (
+            view(servers=BOTH, tools=["tickets.c*"], names=NameForm.BARE),
+            ["tickets.close", "close"],
+            ["tickets.search", "search"],
+        ),
+        (view(servers=["github"]), [], ["tickets.close", "tickets__close"]),
+    ],
+    ids=["prefixed", "bare", "of which one is asked for", "of another server"],
+)
+def test_a_replica_that_never_listed_a_suspended_server_says_so_of_what_a_view_would_show(
+    named: NamedView, asleep: list[str], unknown: list[str]
+) -> None:
+    suspended = server("tools/tickets", allowed=["close", "search"], out=ServerReason.SUSPENDED)
+    made = of(GITHUB, Known(suspended), view=named)
+
+    assert not {*asleep, *unknown} & reached(made).keys()
+    assert all(views.became(table(made), name) == "suspended" for name in asleep)
+    assert {views.became(table(made), name) for name in unknown} == {None}
+
+
 def test_a_name_that_another_view_had_is_unknown_in_this_one() -> None:
     narrow, wide = view(tools=["github.s*"]), view("tools/wide")
     first = built(GITHUB, views=[narrow, wide])
