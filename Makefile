@@ -16,11 +16,11 @@ FAST_TESTS := tests/layout tests/contract \
   $(call tests_of,operator,arbitration budget conditions consensus differences events fields \
     labelselector manifests narrator ration reconcile settings spec viewplan viewspec) \
   $(call tests_of,mirror,layout settings) \
-  $(call tests_of,router,admission belief beside catalogue chosen chosen_in_views completion \
-    confusables departed departed_beside dispatch endpoints entries eras exposure foreseen \
-    headervalues hiding hostnames jsonrpc lineage listing markup metatools offer page panorama \
-    paramheaders prompts reading recent registry reporting resources respond ruling search showing \
-    toolcheck translation upstream_wording uritemplate usualcall views) \
+  $(call tests_of,router,admission barenames belief beside catalogue chosen chosen_in_views \
+    completion confusables departed departed_beside dispatch endpoints entries eras exposure \
+    foreseen headervalues hiding hostnames jsonrpc lineage listing markup metatools offer page \
+    panorama paramheaders prompts reading recent registry reporting resources respond ruling \
+    search showing toolcheck translation upstream_wording uritemplate usualcall views) \
   $(call tests_of,chart,kubernetes_schema notes pods rbac rendering services settings values) \
   $(call tests_of,image,containerfile layers selection) $(call tests_of,cluster,kind) \
   $(call tests_of,client,approval check envelope folder judgement news notices sample screen survey)

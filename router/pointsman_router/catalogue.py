@@ -107,7 +107,10 @@ def build(
         echo=registry.echo,
         routes=MappingProxyType(routes),
         exposures=MappingProxyType(exposures),
-        lines={form: _sorted_lines(exposures.values(), form) for form in (Form.DOTTED, Form.SAFE)},
+        lines={
+            form: listing.unless_same(before.lines[form], _sorted_lines(exposures.values(), form))
+            for form in (Form.DOTTED, Form.SAFE)
+        },
         departed=remembered(before.departed, before.routes, routes, at_most=departed.DEPARTED_MAX),
         withheld={name: id_ for id_, shown in exposures.items() for name in sorted(shown.withheld)},
         beside=shown_beside,

@@ -49,8 +49,8 @@ class Candidate:
     tool: Tool
     names: names.Names
     exposed: ExposedTool
-    digest_lines: tuple[digest.Line, ...]
-    """How the revision sees it: one whose owner words it has a further line."""
+    digest_line: digest.Line
+    """How the revision sees it: by what its upstream says of it, and what its owner makes of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +102,11 @@ class Exposure:
 
     @property
     def digest_lines(self) -> Iterator[digest.Line]:
-        """How the revision sees the tools that agents see."""
-        return (line for candidate in self._seen for line in candidate.digest_lines)
+        """How the revision sees the tools that agents can call, whether a list shows them or not.
+
+        One whose listed names others claim too can be, by its whole name or where it needs none.
+        """
+        return (candidate.digest_line for candidate in self.candidates)
 
     @property
     def schema_bytes(self) -> int:
@@ -274,7 +277,7 @@ def _listed(candidates: Iterable[Candidate]) -> Mapping[str, str]:
 
 def _candidate(server: str, tool: Tool, prefix: str, max_length: int) -> Candidate:
     called = names.of(prefix, tool.name, max_length=max_length)
-    digests = (tool.digest,) if tool.worded is None else (tool.digest, tool.worded)
+    read = tool.digest if tool.worded is None else f"{tool.digest}+{tool.worded}"
     return Candidate(
         tool,
         called,
@@ -284,5 +287,5 @@ def _candidate(server: str, tool: Tool, prefix: str, max_length: int) -> Candida
             safe_name=called.safe,
             digest=tool.digest,
         ),
-        tuple(digest.Line(called.listed, server, tool.name, each) for each in digests),
+        digest.Line(called.listed, server, tool.name, read),
     )

@@ -82,6 +82,14 @@ def line(tool: Tool, server: str, names: Mapping[Form, str]) -> Line:
     return Line(names, rendered)
 
 
+def unless_same(before: tuple[Line, ...], now: tuple[Line, ...]) -> tuple[Line, ...]:
+    """Return the lines as they are now: `before` itself where they are the same.
+
+    That two long lists do not differ is then told without looking at either.
+    """
+    return before if before == now else now
+
+
 def joined(lines: Iterable[Line], form: Form, revision: Revision) -> bytes:
     """Return the JSON array of these tools; a long one is copied once."""
     variant = _variant(revision)

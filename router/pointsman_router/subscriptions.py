@@ -3,6 +3,8 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import compress
+from operator import is_not
 
 from pointsman_contract.meta import Exposed
 from pointsman_router import changes, dispatch, dispatch_beside, endpoints, refusals, respond
@@ -126,7 +128,9 @@ def _shown(catalogue: Catalogue, endpoint: Endpoint, of: Exposed) -> object:
         case Exposed.TOOLS:
             if catalogue.echo and endpoint.is_whole:
                 return (dispatch.ECHO,)
-            return _rendered(endpoints.shown(catalogue, endpoint), endpoint.form)
+            # A view that comes to be searched, or no longer, lists something else all the same.
+            shown = _rendered(endpoints.shown(catalogue, endpoint), endpoint.form)
+            return endpoint.discover, shown
         case Exposed.PROMPTS:
             lines = dispatch_beside.prompt_lines(catalogue, endpoint.form, endpoint.beside)
             return _rendered(lines, endpoint.form)
@@ -160,11 +164,14 @@ class _Rendered:
         self._form = form
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, _Rendered) or len(self._lines) != len(other._lines):
+        if not isinstance(other, _Rendered) or self._form != other._form:
             return False
-        return self._form == other._form and all(
-            mine is theirs or self._seen(mine) == self._seen(theirs)
-            for mine, theirs in zip(self._lines, other._lines, strict=True)
+        if self._lines is other._lines:
+            return True
+        mine, theirs = self._lines, other._lines
+        differ = compress(zip(mine, theirs, strict=False), map(is_not, mine, theirs))
+        return len(mine) == len(theirs) and all(
+            self._seen(one) == self._seen(another) for one, another in differ
         )
 
     def _seen(self, line: Line) -> tuple[str, bytes]:

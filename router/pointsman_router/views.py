@@ -1,24 +1,24 @@
 """What each view lists, and where its names lead."""
 
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from pointsman_contract import digest, names, view
+from pointsman_contract import digest, view
+from pointsman_contract.names import Names
 from pointsman_contract.view import Discovery, NameForm, ViewMeta
-from pointsman_router import departed, lineage, metatools
+from pointsman_router import barenames, departed, lineage, listing, metatools, shares
 from pointsman_router.departed import Memory
-from pointsman_router.exposure import Candidate, Exposure, Route, Unapproved
+from pointsman_router.exposure import Exposure, Route, Unapproved
 from pointsman_router.lineage import Lineage
 from pointsman_router.listing import Form, Line
 from pointsman_router.registry import NamedView
+from pointsman_router.shares import FORMS, Listed, Patterns, Share, Tool
 
 # Of each view: a hundred of them remember as much as the whole catalogue does.
 DEPARTED_MAX = 1_000
 # Of revisions and of moves, of each view too: its servers' names move in the whole as well.
 LINEAGE_MAX = 1_000
-_FORMS = (Form.DOTTED, Form.SAFE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,28 +42,20 @@ class Table:
     departed: Memory = field(default_factory=dict)
     unapproved: Mapping[str, Unapproved] = field(default_factory=dict)
     """Every name of the tools that it would show if they were approved."""
+    withheld: frozenset[str] = frozenset()
+    """Every name that only a suspension hides, whether it was ever listed or not."""
     lineage: Lineage = field(default_factory=Lineage, compare=False)
     """What its agents may have chosen from before."""
+    shares: Mapping[str, Share] = field(default_factory=dict, compare=False, repr=False)
+    """What the next one need not make anew, by server."""
+    renamed: Mapping[Tool, Tool] = field(default_factory=dict, compare=False, repr=False)
+    """Those of its tools that go by their own names."""
 
     @property
     def searches(self) -> bool:
         """Whether its agents search for tools instead of listing them."""
         meta = None if self.named.skip else self.named.meta
         return meta is not None and meta.discovery is Discovery.SEARCH
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Tool:
-    """One tool of a view; equal to itself alone."""
-
-    candidate: Candidate
-    line: Line
-    route: Route
-
-    @property
-    def called(self) -> tuple[str, str, str]:
-        """Its names in the whole catalogue."""
-        return _names(self.candidate.names)
 
 
 def build(
@@ -81,18 +73,24 @@ def build(
     `exposures` and `routes` are those of the whole catalogue: no view shows or reaches more.
     """
     tables: dict[str, Table] = {}
+    making = _Making(routes, max_length, _still(before.values(), exposures))
     for id_, named in registered.items():
         old, of = before.get(id_), _servers(named, exposures)
         # Whether others claim one of its names too shows in the exposure of a tool's server.
         is_kept = old is not None and old.named == named and _same(old.of, of)
-        made = old if old is not None and is_kept else _made(named, of, routes, max_length)
+        made = old if old is not None and is_kept else _made(named, of, old, making)
         tables[id_] = _following(_remembering(made, old, suspended, now_s), old, now_s)
     return tables
 
 
 def became(table: Table, name: str) -> str | None:
-    """Return what became of a name that this view once listed: `suspended`, `removed`, or None."""
-    return departed.reason(table.departed, name, None)
+    """Return what became of a name that leads nowhere in a view: `suspended`, `removed`, or None.
+
+    That a server is suspended is known of each tool that it names, also where none was ever listed.
+    """
+    if reason := departed.reason(table.departed, name, None):
+        return reason
+    return departed.SUSPENDED if name in table.withheld else None
 
 
 def _servers(named: NamedView, exposures: Mapping[str, Exposure]) -> tuple[Exposure, ...]:
@@ -105,32 +103,76 @@ def _same(some: Sequence[Exposure], others: Sequence[Exposure]) -> bool:
     return len(some) == len(others) and all(a is b for a, b in zip(some, others, strict=True))
 
 
-def _made(
-    named: NamedView, of: tuple[Exposure, ...], routes: Mapping[str, Route], max_length: int
-) -> Table:
+@dataclass(frozen=True, slots=True)
+class _Making:
+    """What all tables of one snapshot are made with."""
+
+    routes: Mapping[str, Route]
+    max_length: int
+    listed: dict[str, Listed]
+    """What is known of servers already; the first view of one adds it."""
+
+    def of(self, exposure: Exposure) -> Listed:
+        """Return what a list of the whole catalogue shows of a server."""
+        id_ = exposure.server.id
+        if id_ not in self.listed:
+            self.listed[id_] = shares.listed(exposure, self.routes)
+        return self.listed[id_]
+
+
+def _still(before: Iterable[Table], exposures: Mapping[str, Exposure]) -> dict[str, Listed]:
+    return {
+        id_: share.listed
+        for table in before
+        for id_, share in table.shares.items()
+        if exposures.get(id_) is share.listed.exposure
+    }
+
+
+def _made(named: NamedView, of: tuple[Exposure, ...], old: Table | None, making: _Making) -> Table:
     meta = named.meta
     if meta is None or named.skip:
-        return Table(named, of, dict.fromkeys(_FORMS, ()), {}, digest.revision(()))
-    patterns = _Patterns(meta.tools)
-    tools = [tool for exposure in of for tool in _matching(exposure, patterns)]
-    waiting = [
-        (tool, each)
+        return Table(named, of, dict.fromkeys(FORMS, ()), {}, digest.revision(()))
+    before = old or Table(named, (), dict.fromkeys(FORMS, ()), {}, "")
+    patterns = Patterns(meta.tools)
+
+    def matches(called: Names) -> bool:
+        return patterns.match(shares.every(called))
+
+    is_asked_as_before = before.named.meta is not None and before.named.meta.tools == meta.tools
+    taken = {
+        exposure.server.id: shares.share(
+            making.of(exposure),
+            patterns,
+            before.shares.get(exposure.server.id) if is_asked_as_before else None,
+        )
         for exposure in of
-        for tool, each in exposure.unapproved.items()
-        if patterns.match(_names(each.names))
-    ]
-    led = {name: routes[name] for tool in tools for name in tool.called if name in routes}
+    }
+    tools = [tool for share in taken.values() for tool in share.tools]
+    renamed: Mapping[Tool, Tool] = {}
     if meta.names is NameForm.BARE:
-        bare = _bare(tools, _taken(meta), max_length)
-        tools = [_renamed(tool, bare[tool]) if tool in bare else tool for tool in tools]
-        led |= {name: tool.route for tool, own in bare.items() for name in own.values()}
+        bare = barenames.of(
+            {tool.key: tool.candidate.names for tool in tools},
+            of,
+            matches,
+            before.routes,
+            taken=_taken(meta),
+            max_length=making.max_length,
+        )
+        renamed = {
+            tool: before.renamed.get(tool) or shares.renamed(tool, bare[tool.key])
+            for tool in tools
+            if tool.key in bare
+        }
+        tools = [renamed.get(tool, tool) for tool in tools]
+    led = {name: tool.route for tool in tools for name in tool.leads}
     there = {exposure.server.meta.name for exposure in of if exposure.server.meta}
     return Table(
         named,
         of,
-        lines={form: _sorted(tools, form) for form in _FORMS},
+        lines={form: _sorted(tools, at, before.lines[form]) for at, form in enumerate(FORMS)},
         routes=led,
-        revision=digest.revision(line for tool in tools for line in _revised(tool)),
+        revision=digest.revision(tool.revised for tool in tools),
         document=view.digest(meta),
         tool_count=len(tools),
         schema_bytes=sum(tool.candidate.tool.size_bytes for tool in tools),
@@ -138,37 +180,30 @@ def _made(
         unmatched_tools=tuple(_unmatched(meta.tools, tools)),
         unapproved={
             name: each
-            for tool, each in waiting
-            for name in (*_names(each.names), *_own_where(meta, tool, max_length).values())
+            for exposure in of
+            for tool, each in exposure.unapproved.items()
+            if matches(each.names)
+            for name in _all(meta, tool, each.names, making.max_length)
             if name not in led
         },
+        withheld=frozenset(
+            name
+            for exposure in of
+            for (_, tool), called in barenames.suspended(exposure, matches, making.max_length)
+            for name in _all(meta, tool, called, making.max_length)
+            if name not in led
+        ),
+        shares=taken,
+        renamed=renamed,
     )
 
 
-class _Patterns:
-    """What `view.matches` does, at the pace that five hundred patterns and many tools need."""
-
-    def __init__(self, patterns: Sequence[str]) -> None:
-        self._whole = {each for each in patterns if not each.endswith(view.EVERYTHING)}
-        self._begins = tuple(each[:-1] for each in patterns if each.endswith(view.EVERYTHING))
-
-    def match(self, called: Iterable[str]) -> bool:
-        return any(name in self._whole or name.startswith(self._begins) for name in called)
-
-
-def _matching(exposure: Exposure, patterns: _Patterns) -> Iterator[_Tool]:
-    """Return those of a server's tools that a list of the whole catalogue shows, and that match."""
-    for candidate in exposure.candidates:
-        line = exposure.lines[candidate.tool.name]
-        if not any(form in line.names for form in _FORMS):
-            continue
-        if patterns.match(_names(candidate.names)):
-            yield _Tool(candidate, line, exposure.bare[candidate.tool.name])
-
-
-def _unmatched(patterns: Iterable[str], tools: Iterable[_Tool]) -> Iterator[str]:
+def _unmatched(patterns: Iterable[str], tools: Sequence[Tool]) -> Iterator[str]:
+    asked = sorted(set(patterns))
+    if tools and asked == [view.EVERYTHING]:
+        return
     known = sorted({name for tool in tools for name in tool.called})
-    for pattern in sorted(set(patterns)):
+    for pattern in asked:
         begin = pattern.removesuffix(view.EVERYTHING)
         at = bisect_left(known, begin)
         if at == len(known) or not view.matches((pattern,), known[at]):
@@ -180,54 +215,17 @@ def _taken(meta: ViewMeta) -> Collection[str]:
     return metatools.NAMES if meta.discovery is Discovery.SEARCH else ()
 
 
-def _bare(
-    tools: Iterable[_Tool], taken: Collection[str], max_length: int
-) -> Mapping[_Tool, Mapping[Form, str]]:
-    """Return the tools' own names, where nothing else in the view goes by one of them.
-
-    A prefixed name goes before: it stays what it is, whatever another server calls its tools.
-    """
-    claims: defaultdict[str, set[_Tool]] = defaultdict(set)
-    own = {tool: _own(tool.route.tool, max_length) for tool in tools}
-    for tool, called in own.items():
-        for claimed in (*called.values(), *tool.called):
-            claims[claimed].add(tool)
-    return {
-        tool: called
-        for tool, called in own.items()
-        if all(len(claims[name]) == 1 and name not in taken for name in called.values())
-    }
+def _all(meta: ViewMeta, tool: str, called: Names, max_length: int) -> Iterator[str]:
+    """Return every name by which a view might show a tool."""
+    yield from shares.every(called)
+    if meta.names is NameForm.BARE:
+        yield from barenames.own(tool, max_length).values()
 
 
-def _own_where(meta: ViewMeta, tool: str, max_length: int) -> Mapping[Form, str]:
-    return _own(tool, max_length) if meta.names is NameForm.BARE else {}
-
-
-def _own(tool: str, max_length: int) -> Mapping[Form, str]:
-    safe = names.bare(tool, max_length=max_length)
-    return {Form.DOTTED: tool if len(tool) <= max_length else safe, Form.SAFE: safe}
-
-
-def _renamed(tool: _Tool, called: Mapping[Form, str]) -> _Tool:
-    return replace(tool, line=replace(tool.line, names=called))
-
-
-def _names(called: names.Names) -> tuple[str, str, str]:
-    return called.dotted, called.listed, called.safe
-
-
-def _sorted(tools: Iterable[_Tool], form: Form) -> tuple[Line, ...]:
-    lines = (tool.line for tool in tools if form in tool.line.names)
-    return tuple(sorted(lines, key=lambda line: line.names[form].encode()))
-
-
-def _revised(tool: _Tool) -> Iterator[digest.Line]:
-    """Return how the revision sees a tool: as that of the whole catalogue does."""
-    listed = tool.line.names.get(Form.DOTTED) or tool.candidate.names.listed
-    described = tool.candidate.tool
-    yield digest.Line(listed, tool.route.server, described.name, described.digest)
-    if described.worded is not None:
-        yield digest.Line(listed, tool.route.server, described.name, described.worded)
+def _sorted(tools: Iterable[Tool], at: int, before: tuple[Line, ...]) -> tuple[Line, ...]:
+    shown = [tool for tool in tools if tool.order[at]]
+    shown.sort(key=lambda tool: tool.order[at])
+    return listing.unless_same(before, tuple([tool.line for tool in shown]))
 
 
 def _remembering(made: Table, old: Table | None, suspended: Collection[str], now_s: float) -> Table:

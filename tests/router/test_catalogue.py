@@ -19,6 +19,7 @@ from bench.catalogues import (
 )
 from bench.nasty import TWINS
 from pointsman_contract import names
+from pointsman_contract.report import ToolReason
 from pointsman_router import catalogue
 from pointsman_router.exposure import Route
 from pointsman_router.listing import Form
@@ -150,6 +151,22 @@ def test_a_rival_that_comes_takes_the_name_away_and_one_that_goes_gives_it_back(
     assert len(listed(alone)) == 2
     assert len(listed(both)) == 1
     assert both.departed.keys() == {"shared_head_of_23_chars_d05456fc"}
+
+
+def test_what_no_list_shows_and_can_be_called_all_the_same_is_part_of_the_revision() -> None:
+    long = "x" * 80
+    called = names.of("p", long)
+    taking = [called.listed.removeprefix("p."), called.safe.removeprefix("p__")]
+    first, second = (
+        built(Known(server(prefix="p"), found(definition(long, description=text), *taking)))
+        for text in ("good", "bad")
+    )
+
+    assert called.dotted in first.routes
+    assert long not in {tool.name for tool in only(first).tools}
+    assert skipped(only(first)).count((long, ToolReason.NAME_COLLISION)) == 2
+    assert [first.lines[form] == second.lines[form] for form in first.lines] == [True, True]
+    assert first.revision != second.revision
 
 
 def test_a_tool_claimed_within_its_own_server_is_still_found_on_that_servers_endpoint() -> None:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from bench.catalogues import (
     OBJECT,
+    Known,
+    built,
     built_of,
     definition,
     found,
@@ -18,10 +20,12 @@ from bench.catalogues import (
     only,
     server,
     skipped,
+    view,
 )
 from pointsman_contract import digest, rawjson
 from pointsman_contract.meta import Definitions, Override, Policy
 from pointsman_contract.report import ServerReason, State
+from pointsman_contract.view import NameForm
 from pointsman_router import hiding, listing
 from pointsman_router.eras import Revision
 from pointsman_router.exposure import Exposure
@@ -189,8 +193,26 @@ def test_the_digest_is_that_of_the_upstreams_definition_and_the_revision_that_of
     assert only(first).tools == only(second).tools == only(plain).tools
     assert len({plain.revision, first.revision, second.revision}) == 3
     assert same.revision == plain.revision
-    assert set(only(plain).digest_lines) < set(only(first).digest_lines)
-    assert len(set(only(first).digest_lines)) == 3
+    assert len(list(only(plain).digest_lines)) == len(list(only(first).digest_lines)) == 2
+
+
+@pytest.mark.parametrize("names", NameForm)
+def test_an_upstream_and_an_owner_that_swap_their_texts_make_another_revision(
+    names: NameForm,
+) -> None:
+    first, second = (
+        built(
+            Known(
+                server(tools=[Override(name="add", description=read)]),
+                found(definition("add", description=original)),
+            ),
+            views=[view(names=names)],
+        )
+        for original, read in (("A", "B"), ("B", "A"))
+    )
+
+    assert first.revision != second.revision
+    assert first.views["tools/support"].revision != second.views["tools/support"].revision
 
 
 def test_the_bytes_that_agents_pay_for_are_those_that_they_read() -> None:

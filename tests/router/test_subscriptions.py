@@ -16,6 +16,7 @@ from bench.mcpport import Connection, McpPort
 from bench.mcpstage import CAPABILITIES, MODERN, VERSION, rpc
 from bench.waiting import until
 from pointsman_contract.meta import Exposed
+from pointsman_contract.view import Discovery
 from pointsman_router import offer
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.entrycheck import Kind
@@ -226,6 +227,21 @@ async def test_on_a_views_endpoint_only_changes_of_its_list_are_told(
         )
 
         assert await is_told(agent, port) == expected
+
+
+async def test_a_view_whose_tools_come_to_be_searched_or_listed_is_told_of_as_changed() -> None:
+    known = (Known(GITHUB, found("search")), Known(LONE, found("find")))
+    listed = built(*known, views=[view()])
+    searched = built(*known, views=[view(discovery=Discovery.SEARCH)], previous=listed)
+
+    for before, after in ((listed, searched), (searched, listed)):
+        async with (
+            mcpport.serving(before) as port,
+            listening(port, path="/mcp/views/tools/support") as (agent, _),
+        ):
+            port.catalogues.put(after)
+
+            assert await told_of(agent, port) == ["tools"]
 
 
 async def test_a_stream_of_a_view_promises_no_more_than_its_tools() -> None:

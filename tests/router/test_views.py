@@ -14,20 +14,25 @@ from bench.catalogues import (
     definition,
     found,
     listed,
+    offered,
     reached,
     server,
+    skip,
     view,
     viewed,
 )
 from bench.nasty import TWINS
 from bench.worlds import TOOLS, World, worlds
 from pointsman_contract import names
-from pointsman_contract.report import ServerReason
+from pointsman_contract.report import ServerReason, State
 from pointsman_contract.view import PATTERN_MAX_LENGTH, Discovery, NameForm, matches
 from pointsman_router import views
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.departed import DEPARTED_S
+from pointsman_router.eras import Revision
+from pointsman_router.exposure import Exposure
 from pointsman_router.listing import Form
+from pointsman_router.offer import Finding
 from pointsman_router.registry import NamedView
 from pointsman_router.views import Table
 
@@ -278,6 +283,45 @@ def test_only_views_that_a_change_concerns_are_made_anew() -> None:
     assert third.views["tools/edited"] is not second.views["tools/edited"]
 
 
+@pytest.mark.parametrize("named", [PREFIXED, BARE], ids=["prefixed", "bare"])
+def test_a_change_of_one_server_has_only_its_tools_looked_at_anew(named: NamedView) -> None:
+    other = view("tools/other", servers=BOTH)
+    first = built(GITHUB, TICKETS, views=[named, other])
+    changed = Known(TICKETS.server, found("search", definition("close", title="Close")))
+    second = built(GITHUB, changed, views=[named, other], previous=first)
+    old, new = table(first), table(second)
+
+    assert new.shares["tools/github"] is old.shares["tools/github"]
+    assert new.shares["tools/tickets"] is not old.shares["tools/tickets"]
+    both = (new.shares["tools/tickets"], second.views["tools/other"].shares["tools/tickets"])
+    assert both[0].tools is both[1].tools
+    kept = {line.rest[Revision.MODERN]: line for line in old.lines[Form.DOTTED]}
+    same = [line for line in new.lines[Form.DOTTED] if kept.get(line.rest[Revision.MODERN]) is line]
+    assert len(same) == 2
+    assert new == replace(table(built(GITHUB, changed, views=[named, other])), departed={})
+
+
+@pytest.mark.parametrize("named", [PREFIXED, BARE], ids=["prefixed", "bare"])
+def test_lists_that_a_change_leaves_as_they_were_are_the_same_ones(named: NamedView) -> None:
+    first = of(GITHUB, TICKETS, view=named)
+    late = Known(TICKETS.server, Finding(offered("search", "close"), skip(ServerReason.TIMEOUT)))
+    second = of(GITHUB, late, view=named, previous=first)
+
+    assert second.exposures["tools/tickets"].state is State.STALE
+    for form in (Form.DOTTED, Form.SAFE):
+        assert table(second).lines[form] is table(first).lines[form]
+        assert second.lines[form] is first.lines[form]
+
+
+def test_a_view_that_comes_to_ask_for_less_takes_less_of_the_same_servers() -> None:
+    first = of(GITHUB, TICKETS)
+    second = of(GITHUB, TICKETS, view=view(servers=BOTH, tools=["no*", "github.s*"]))
+    third = of(GITHUB, TICKETS, view=view(servers=BOTH, tools=["github.s*"]), previous=first)
+
+    assert viewed(third) == viewed(second) == ["github.search"]
+    assert table(third).unmatched_tools == ()
+
+
 def test_names_that_left_a_view_say_what_became_of_them_in_it() -> None:
     first = of(GITHUB, TICKETS, view=BARE)
     asleep = Known(server("tools/tickets", out=ServerReason.SUSPENDED))
@@ -290,6 +334,35 @@ def test_names_that_left_a_view_say_what_became_of_them_in_it() -> None:
     assert views.became(table(suspended), "search") is None
     assert views.became(table(gone), "close") == "removed"
     assert views.became(table(back), "close") is None
+
+
+@pytest.mark.parametrize(
+    ("named", "asleep", "unknown"),
+    [
+        (
+            PREFIXED,
+            ["tickets.close", "tickets__close", "tickets.search"],
+            ["close", "search", "tickets.other"],
+        ),
+        (BARE, ["tickets.close", "close", "search"], ["other", "tickets.other"]),
+        (
+            view(servers=BOTH, tools=["tickets.c*"], names=NameForm.BARE),
+            ["tickets.close", "close"],
+            ["tickets.search", "search"],
+        ),
+        (view(servers=["github"]), [], ["tickets.close", "tickets__close"]),
+    ],
+    ids=["prefixed", "bare", "of which one is asked for", "of another server"],
+)
+def test_a_replica_that_never_listed_a_suspended_server_says_so_of_what_a_view_would_show(
+    named: NamedView, asleep: list[str], unknown: list[str]
+) -> None:
+    suspended = server("tools/tickets", allowed=["close", "search"], out=ServerReason.SUSPENDED)
+    made = of(GITHUB, Known(suspended), view=named)
+
+    assert not {*asleep, *unknown} & reached(made).keys()
+    assert all(views.became(table(made), name) == "suspended" for name in asleep)
+    assert {views.became(table(made), name) for name in unknown} == {None}
 
 
 def test_a_name_that_another_view_had_is_unknown_in_this_one() -> None:
@@ -403,6 +476,14 @@ def test_a_view_holds_each_tool_that_the_whole_lists_and_that_matches(
         assert made.views[each.id].tool_count == len(wanted)
 
 
+def is_known(exposure: Exposure) -> bool:
+    return bool(exposure.finding.offer) and exposure.state is not State.SUSPENDED
+
+
+def is_bare(table: Table) -> bool:
+    return table.named.meta is not None and table.named.meta.names is NameForm.BARE
+
+
 @given(st.data(), st.lists(worlds(), min_size=1, max_size=4))
 def test_a_table_that_was_kept_is_the_one_that_would_be_made(
     data: st.DataObject, history: list[World]
@@ -415,9 +496,10 @@ def test_a_table_that_was_kept_is_the_one_that_would_be_made(
         previous = built(*world, views=named, previous=previous)
         fresh = built(*world, views=named)
 
-        assert {
-            id_: replace(table, departed={}) for id_, table in previous.views.items()
-        } == fresh.views
+        for id_, table in previous.views.items():
+            # Where it is unknown what a server has, bare names depend on what they were before.
+            if all(is_known(exposure) for exposure in table.of) or not is_bare(table):
+                assert replace(table, departed={}) == fresh.views[id_]
         for table in previous.views.values():
             assert not table.departed.keys() & table.routes.keys()
 
