@@ -25,8 +25,6 @@ _FILLERS = frozenset(
 # ideographs has use for them.
 _IDEOGRAPHIC_SELECTORS = ("\U000e0100", "\U000e01ef")
 _IDEOGRAPH = re.compile("[\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
-# What overrides, embeds or isolates a direction, and tags: they mislead in whatever they stand.
-_MISLEADING = re.compile("[\u202a-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
 _MONGOLIAN_SELECTORS = frozenset("\u180b\u180c\u180d\u180f")
 _RIGHT_TO_LEFT = frozenset(["R", "AL", "AN"])
 # The three flags that Unicode recommends for interchange: a black flag, and a region in tags.
@@ -53,17 +51,6 @@ def first_hidden(text: str) -> str | None:
         if _hides(character, before, after, from_right=from_right):
             return _code_point(character)
     return None
-
-
-def first_misleading(text: str) -> str | None:
-    """Return the code point of the first character of `text` that no text needs, not even data.
-
-    Those are what forces a direction upon others, and tags; all of them hide.
-    """
-    if text.isascii():
-        return None
-    found = _MISLEADING.search(_without_flags(text))
-    return _code_point(found[0]) if found else None
 
 
 def _without_flags(text: str) -> str:

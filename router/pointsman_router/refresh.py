@@ -4,11 +4,10 @@ import asyncio
 import gc
 import logging
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import partial
 from typing import Protocol, TypeVar
 
 from pointsman_contract.report import Report
@@ -140,15 +139,21 @@ class Refresh:
                 await asyncio.sleep(AGAIN_S)
 
     async def _take_over(self, reading: Reading) -> None:
-        new = await self._in_thread(partial(registry.build, reading))
-        old, self._registry = self._registry, new
+        old = self._registry
+
+        def read() -> tuple[Registry, Mapping[str, Target], Collection[str]]:
+            new = registry.build(reading)
+            return new, new.targets, registry.amended(old, new)
+
+        new, targets, amended = await self._in_thread(read)
+        self._registry = new
         if not new.loaded:
             return
         if self._loaded_at_s is None:
             self._loaded_at_s = self._clock()
-        self._discovery.follow(new.targets)
+        self._discovery.follow(targets)
         findings = self._discovery.findings
-        for server in registry.amended(old, new):
+        for server in amended:
             if server in findings and findings[server].trouble:
                 self._discovery.nudge(server)
         self._stirred.set()
@@ -176,9 +181,10 @@ class Refresh:
     async def _rebuild(self) -> None:
         everyone_had_a_chance = self._discovery.everyone_had_a_chance
         servers, findings = self._registry, self._discovery.findings
-        before, reported = self._catalogues.get(), self._reports.get()
+        replaced = _Replaced(self._catalogues.get(), self._reports.get())
 
         def make() -> tuple[Catalogue, Report]:
+            before, reported = replaced.catalogue, replaced.report
             with _garbage_left_alone():
                 made = catalogue.build(
                     servers,
@@ -191,12 +197,36 @@ class Refresh:
 
         snapshot, report = await self._in_thread(make)
         self._catalogues.put(snapshot)
-        if report is not reported:
+        if report is not replaced.report:
             self._reports.put(report)
         self._ready = self._ready or everyone_had_a_chance
+        await self._in_thread(replaced.let_go)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._beside, work)
+
+
+class _Replaced:
+    """What a snapshot replaces.
+
+    Whoever holds the last of a large one frees a million objects at once, and holds every thread up
+    for it. So it is let go of in parts, beside the event loop.
+    """
+
+    def __init__(self, catalogue: Catalogue, report: Report | None) -> None:
+        self.catalogue = catalogue
+        self.report = report
+
+    def let_go(self) -> None:
+        """Give up what of it is not in the new one, server by server."""
+        parts: list[object] = [
+            *self.catalogue.routes.values(),
+            *self.catalogue.exposures.values(),
+            *(self.report.servers if self.report else ()),
+        ]
+        self.catalogue, self.report = catalogue.empty(), None
+        while parts:
+            parts.pop()
 
 
 @contextmanager

@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples" / "quickstart"
 START_S = 60.0
 END_S = 10.0
-TARGETS = ["help", "run", "kind", "kind-down", "check", "test", "e2e", "fmt", "lock"]
+TARGETS = ["help", "run", "kind", "kind-down", "check", "test", "e2e", "screenshots", "fmt", "lock"]
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """Which of a tool's texts hide something, wherever an upstream may have put it."""
 
 import json
-import time
 
 import pytest
 from hypothesis import given
@@ -10,13 +9,11 @@ from hypothesis import strategies as st
 from bench import spelled
 from bench.catalogues import OBJECT
 from bench.spelled import Whole
-from pointsman_contract import hiddentext, rawjson
+from pointsman_contract import hiddentext
 from pointsman_router import hiding
 from pointsman_router.hiding import Hidden
 
 HIDES = "Adds.\u202e"
-BLANK = "Adds.\u200b"
-FLAG = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f"
 
 
 def spelt(**members: object) -> dict[str, bytes]:
@@ -67,68 +64,18 @@ def test_what_hides_is_found_in_each_text_that_models_read(
     [
         pytest.param({}, id="nothing"),
         pytest.param({"title": "Größe", "description": "\tA\n👩‍🔬 ⚙️"}, id="what people write"),
-        pytest.param({"annotations": {"vendor": BLANK}}, id="another hint"),
-        pytest.param({"_meta": {"title": BLANK}, "icons": [{"src": BLANK}]}, id="other members"),
-        pytest.param({"inputSchema": schema(default={"title": BLANK})}, id="a default"),
-        pytest.param({"inputSchema": schema(const={"title": BLANK})}, id="a constant"),
-        pytest.param({"inputSchema": schema(enum=[{"title": BLANK}])}, id="one of some values"),
-        pytest.param({"inputSchema": schema(examples=[{"title": BLANK}])}, id="an example"),
-        pytest.param({"inputSchema": schema(default=r"\u202e")}, id="an escape that is a value"),
-        pytest.param({"icons": [{"src": "x", "title": FLAG}]}, id="a flag"),
+        pytest.param({"annotations": {"vendor": HIDES}}, id="another hint"),
+        pytest.param({"_meta": {"title": HIDES}, "icons": [{"src": HIDES}]}, id="other members"),
+        pytest.param({"inputSchema": schema(default={"title": HIDES})}, id="a default"),
+        pytest.param({"inputSchema": schema(const={"title": HIDES})}, id="a constant"),
+        pytest.param({"inputSchema": schema(enum=[{"title": HIDES}])}, id="one of some values"),
+        pytest.param({"inputSchema": schema(examples=[{"title": HIDES}])}, id="an example"),
         pytest.param({"inputSchema": schema(pattern="[\x00-\x1f]")}, id="a pattern"),
         pytest.param({"description": r"\b\u202e is written out"}, id="an escape that is a text"),
     ],
 )
-def test_what_is_no_title_or_description_may_hold_what_does_not_mislead(
-    members: dict[str, object],
-) -> None:
+def test_what_is_no_title_or_description_does_not_count(members: dict[str, object]) -> None:
     assert hiding.found(spelt(**members)) == ()
-
-
-@pytest.mark.parametrize("misleads", ["a\u202e", "\u2066a", "a\U000e0041", f"{FLAG}\U000e0041"])
-@pytest.mark.parametrize("in_ascii", [True, False])
-@pytest.mark.parametrize(
-    ("member", "within", "told"),
-    [
-        pytest.param("inputSchema", {"$comment": "X"}, "inputSchema", id="a comment"),
-        pytest.param("inputSchema", {"properties": {"X": {}}}, "inputSchema", id="a name"),
-        pytest.param("inputSchema", {"enum": ["a", "X"]}, "inputSchema", id="one of some values"),
-        pytest.param("outputSchema", {"default": {"a": ["X"]}}, "outputSchema", id="a default"),
-        pytest.param("outputSchema", {"examples": {"X": 1}}, "outputSchema", id="an example"),
-        pytest.param("inputSchema", {"description": ["X"]}, "inputSchema", id="no description"),
-        pytest.param("icons", [{"src": "a", "title": "X"}], "icons", id="an icon's title"),
-        pytest.param("_meta", {"a": {"b": "X"}}, "_meta", id="what travels along"),
-        pytest.param("annotations", {"title": "a", "b": "X"}, "annotations", id="another hint"),
-        pytest.param("instructions", "X", "another member", id="a member that nobody knows"),
-        pytest.param("aX", 1, "another member", id="the name of a member"),
-    ],
-)
-def test_what_misleads_is_found_in_every_string(
-    misleads: str, in_ascii: bool, member: str, within: object, told: str
-) -> None:
-    raw = json.dumps({member: within}, ensure_ascii=in_ascii).replace(
-        "X", json.dumps(misleads, ensure_ascii=in_ascii)[1:-1]
-    )
-    (hidden,) = hiding.found(rawjson.members(raw.encode()))
-
-    assert hidden.told.startswith(f"{told} (U+")
-    assert hidden.code_point == hiddentext.first_misleading(misleads)
-
-
-def test_a_title_that_its_owner_mends_covers_no_other_hint() -> None:
-    hints = {"title": HIDES, "b": "a\u202e"}
-
-    assert [each.member for each in hiding.found(spelt(annotations=hints))] == [
-        *("annotations.title", "annotations")
-    ]
-
-
-def test_a_large_tool_of_other_letters_is_looked_through_in_little_time() -> None:
-    large = json.dumps(schema(properties={"é" * 100 + str(n): {} for n in range(200)}))
-    began_s = time.process_time()
-
-    assert hiding.found({"inputSchema": large.encode(), "_meta": large.encode()}) == ()
-    assert time.process_time() - began_s < 1
 
 
 @pytest.mark.parametrize(
@@ -189,4 +136,4 @@ def test_a_text_is_judged_by_its_characters_and_not_by_its_spelling(
 def test_anything_that_is_json_can_be_looked_through(whole: Whole) -> None:
     found = hiding.found({"annotations": whole.data, "inputSchema": whole.data})
 
-    assert {each.member for each in found} <= {*("annotations", "annotations.title", "inputSchema")}
+    assert {each.member for each in found} <= {"annotations.title", "inputSchema"}
