@@ -42,23 +42,15 @@ def first_hidden(text: str) -> str | None:
     """Return the code point of the first character of `text` that hides, as `U+202E`, or None."""
     if text.isascii() and text.isprintable():
         return None
-    text = _without_flags(text)
+    text = _FLAGS.sub("\U0001f3f4", text)
     # Asked once: a text may hold a mark behind every letter.
     from_right = any(mark in text for mark in _DIRECTION_MARKS) and _runs_from_right(text)
     for index, character in enumerate(text):
         before = text[index - 1] if index else ""
         after = text[index + 1] if index + 1 < len(text) else ""
         if _hides(character, before, after, from_right=from_right):
-            return _code_point(character)
+            return f"U+{ord(character):04X}"
     return None
-
-
-def _without_flags(text: str) -> str:
-    return _FLAGS.sub("\U0001f3f4", text)
-
-
-def _code_point(character: str) -> str:
-    return f"U+{ord(character):04X}"
 
 
 def _hides(character: str, before: str, after: str, *, from_right: bool) -> bool:

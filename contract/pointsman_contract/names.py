@@ -48,6 +48,11 @@ class Names:
     safe: str
     """The same tool in letters, digits, `_` and `-` alone."""
 
+    @property
+    def each(self) -> tuple[str, str, str]:
+        """All of them; some may be equal."""
+        return self.dotted, self.listed, self.safe
+
 
 def of(prefix: str, tool: str, *, max_length: int = LISTED_MAX_LENGTH) -> Names:
     """Return the names of `tool` behind `prefix`; they depend on nothing else."""

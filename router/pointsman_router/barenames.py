@@ -97,7 +97,7 @@ def of(
 def _claim(
     claims: Mapping[str, set[Key]], key: Key, called: Names, owned: Mapping[Form, str]
 ) -> None:
-    for name in (*owned.values(), called.dotted, called.listed, called.safe):
+    for name in (*owned.values(), *called.each):
         claims[name].add(key)
 
 

@@ -142,7 +142,7 @@ def build(
             name: waiting
             for shown in exposures.values()
             for waiting in shown.unapproved.values()
-            for name in (waiting.names.dotted, waiting.names.listed, waiting.names.safe)
+            for name in waiting.names.each
         },
         look_alike=look_alike,
         lineage=lineage.advanced(
@@ -223,7 +223,7 @@ def _owners(exposures: Iterable[Exposure]) -> _Owners:
     for shown in exposures:
         for candidate in shown.candidates:
             claimant = (shown.server.id, candidate.tool.name)
-            for name in (candidate.names.dotted, candidate.names.listed, candidate.names.safe):
+            for name in candidate.names.each:
                 owners[name].add(claimant)
     return owners
 

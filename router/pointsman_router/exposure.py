@@ -268,7 +268,7 @@ def _withheld(meta: Meta, max_length: int) -> frozenset[str]:
     if meta.allows_every_tool or not meta.exposes(Exposed.TOOLS):
         return frozenset()
     called = (names.of(meta.prefix, tool, max_length=max_length) for tool in meta.allowed_tools)
-    return frozenset(name for each in called for name in (each.dotted, each.listed, each.safe))
+    return frozenset(name for found in called for name in found.each)
 
 
 def _listed(candidates: Iterable[Candidate]) -> Mapping[str, str]:

@@ -76,7 +76,7 @@ def table(holdings: Iterable[Holding]) -> Table:
     claimed = [prompt for holding in holdings for prompt in holding.prompts]
     claimants: defaultdict[str, set[Route]] = defaultdict(set)
     for prompt in claimed:
-        for name in (prompt.names.dotted, prompt.names.listed, prompt.names.safe):
+        for name in prompt.names.each:
             claimants[name].add(prompt.route)
     lines: dict[Form, list[Line]] = {Form.DOTTED: [], Form.SAFE: []}
     collisions: defaultdict[str, list[LeftOut]] = defaultdict(list)

@@ -4,7 +4,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pointsman_contract import digest, view
-from pointsman_contract.names import Names
 from pointsman_router.exposure import Candidate, Exposure, Route
 from pointsman_router.listing import Form, Line
 
@@ -73,7 +72,7 @@ def _tools(exposure: Exposure, routes: Mapping[str, Route]) -> Iterator[Tool]:
         line = exposure.lines[candidate.tool.name]
         order = _order(line)
         if any(order):
-            called = every(candidate.names)
+            called = candidate.names.each
             yield Tool(
                 candidate,
                 line,
@@ -104,11 +103,6 @@ def renamed(tool: Tool, called: Mapping[Form, str]) -> Tool:
         order=_order(line),
         revised=tool.revised._replace(listed=called[Form.DOTTED]),
     )
-
-
-def every(called: Names) -> tuple[str, str, str]:
-    """Return every name of a tool in the whole catalogue."""
-    return called.dotted, called.listed, called.safe
 
 
 def _order(line: Line) -> tuple[bytes, ...]:

@@ -129,11 +129,11 @@ def _shown(catalogue: Catalogue, endpoint: Endpoint, of: Exposed) -> object:
             if catalogue.echo and endpoint.is_whole:
                 return (dispatch.ECHO,)
             # A view that comes to be searched, or no longer, lists something else all the same.
-            shown = _rendered(endpoints.shown(catalogue, endpoint), endpoint.form)
+            shown = _Rendered(endpoints.shown(catalogue, endpoint), endpoint.form)
             return endpoint.discover, shown
         case Exposed.PROMPTS:
             lines = dispatch_beside.prompt_lines(catalogue, endpoint.form, endpoint.beside)
-            return _rendered(lines, endpoint.form)
+            return _Rendered(lines, endpoint.form)
         case Exposed.RESOURCES:
             # Nobody is told of templates otherwise.
             return tuple(
@@ -143,10 +143,6 @@ def _shown(catalogue: Catalogue, endpoint: Endpoint, of: Exposed) -> object:
                 )
                 for member in dispatch_beside.URI_LISTS.values()
             )
-
-
-def _rendered(lines: Sequence[Line], form: Form) -> "_Rendered":
-    return _Rendered(lines, form)
 
 
 class _Rendered:

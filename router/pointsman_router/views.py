@@ -137,7 +137,7 @@ def _made(named: NamedView, of: tuple[Exposure, ...], old: Table | None, making:
     patterns = Patterns(meta.tools)
 
     def matches(called: Names) -> bool:
-        return patterns.match(shares.every(called))
+        return patterns.match(called.each)
 
     is_asked_as_before = before.named.meta is not None and before.named.meta.tools == meta.tools
     taken = {
@@ -217,7 +217,7 @@ def _taken(meta: ViewMeta) -> Collection[str]:
 
 def _all(meta: ViewMeta, tool: str, called: Names, max_length: int) -> Iterator[str]:
     """Return every name by which a view might show a tool."""
-    yield from shares.every(called)
+    yield from called.each
     if meta.names is NameForm.BARE:
         yield from barenames.own(tool, max_length).values()
 
