@@ -1,16 +1,19 @@
 """Sets of servers whose tools have nasty names, read off a few bytes."""
 
+from dataclasses import replace
 from functools import lru_cache
 
 from hypothesis import strategies as st
 
 from bench.catalogues import Known, definition, offered, server, skip
 from bench.nasty import PREFIXES, Pick, picking, tool_names
-from bench.worlds import World
+from bench.worlds import BAD, World
 from pointsman_contract import names
 from pointsman_contract.report import ServerReason
 from pointsman_router.leftout import LeftOut
 from pointsman_router.offer import Finding, Offer, Tool
+
+_LEFT_OUT = [tool for definition in BAD for tool in offered(definition).skipped]
 
 
 def offering(*tools: str) -> Offer:
@@ -33,7 +36,10 @@ def _known(pick: Pick, prefix: str) -> Known:
     allowed = [name for name in tools[::2] if names.is_exposable(name)] if state == 1 else ["*"]
     out = ServerReason.SUSPENDED if state == 2 else None
     trouble = skip(ServerReason.UNREACHABLE) if state in {3, 4} else None
-    finding = Finding(None if state == 4 else offering(*tools), trouble)
+    offer = offering(*tools)
+    if state == 5:
+        offer = replace(offer, skipped=(*offer.skipped, _LEFT_OUT[pick(len(_LEFT_OUT))]))
+    finding = Finding(None if state == 4 else offer, trouble)
     return Known(server(f"team/{prefix}", prefix=prefix, allowed=allowed, out=out), finding)
 
 
