@@ -106,7 +106,11 @@ async def test_an_applied_view_offers_its_part_and_follows_labels_and_edits(
     await _until_listed(url, "add")
     await cluster.patch(MCP_SERVER, "viewed", {"metadata": {"labels": {"team": None}}}, namespace)
     await view_said(cluster, "desk", namespace, Ready="False NoServers")
-    assert list(await agents.tools(url)) == []
+
+    async def nothing_is_listed() -> bool:
+        return not await agents.tools(url)
+
+    await until(nothing_is_listed, SOON_S)
     await _until_listed(product.url, "viewed.add", "viewed.fail")
 
 
