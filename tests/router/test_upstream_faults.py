@@ -280,6 +280,27 @@ async def test_an_idle_connection_that_received_anything_is_not_used_again() -> 
     assert upstream.connections == 20
 
 
+async def test_what_was_lost_on_a_kept_connection_goes_out_again_on_a_new_one() -> None:
+    served = 0
+
+    async def behave(request: Received, wire: Answering) -> None:
+        nonlocal served
+        served += 1
+        if served == 3:  # the first that comes on a connection which served before
+            wire.reset()
+        else:
+            await says_its_number(request, wire)
+
+    async with RawUpstream(behave) as upstream, wired(upstream.url()) as wire:
+        await asyncio.gather(asked(wire, 1), asked(wire, 2))
+        attempt = Attempt()
+        with pytest.raises(Trouble):
+            await asked(wire, 3, attempt)
+
+        assert await asked(wire, 3, attempt) == 3
+    assert upstream.connections == 3
+
+
 class _Closing(asyncio.Protocol):
     """A server that closes a connection some time after its answer, unless asked again before."""
 
@@ -306,9 +327,10 @@ async def test_connections_that_a_server_closes_soon_cost_nothing_that_may_be_as
     met: list[Trouble] = []
 
     async def one(wire: Wire, number: int) -> bool:
+        attempt = Attempt()
         for _ in range(tries):
             try:
-                return await asked(wire, number) == number
+                return await asked(wire, number, attempt) == number
             except Trouble as trouble:
                 met.append(trouble)
         return False

@@ -152,8 +152,9 @@ class _Exchange:
         attempt = self._attempt
         sent, attempt.earlier = attempt.earlier, None
         if sent is None:
-            attempt.transport = None
-            connection = self._pool.idle() or await self._pool.dial()
+            was_lost, attempt.transport = attempt.sent, None
+            # Where one kept connection had ended on the other side, the others may have too.
+            connection = (None if was_lost else self._pool.idle()) or await self._pool.dial()
             attempt.transport = connection.transport
         else:
             connection = sent.connection
