@@ -12,7 +12,7 @@ from typing import Protocol
 from pointsman_contract.report import ServerReason
 from pointsman_router import belief, offer
 from pointsman_router.belief import Belief, Rhythm
-from pointsman_router.followed import Followed, Turns
+from pointsman_router.followed import Followed
 from pointsman_router.offer import Finding, Listing, Offer
 from pointsman_router.recent import Recent
 from pointsman_router.registry import Skip, Target
@@ -87,7 +87,6 @@ class Discovery:
         self._leaving: deque[Followed] = deque()
         self._coming: deque[Followed] = deque()
         self._turning: asyncio.Task[None] | None = None
-        self._turns = Turns()
         self._farewells: set[asyncio.Task[None]] = set()
 
     @property
@@ -189,7 +188,7 @@ class Discovery:
 
     async def _keep_fresh(self, watch: Followed) -> None:
         while True:
-            await self._turns.next()
+            await self._desk.turns.next()
             begun_s = self._clock.now_s()
             watch.begun += 1
             at_least_ms = await self._list(watch)

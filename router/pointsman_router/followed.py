@@ -1,4 +1,4 @@
-"""One server that is followed, and whose turn it is where many come at once."""
+"""One server that is followed."""
 
 import asyncio
 from collections.abc import Callable
@@ -6,18 +6,6 @@ from collections.abc import Callable
 from pointsman_router.belief import Belief
 from pointsman_router.registry import Target
 from pointsman_router.upstream import Link
-
-
-class Turns:
-    """One after the other, and others' turn between two: a thousand at once would be a pause."""
-
-    def __init__(self) -> None:
-        self._taken = asyncio.Lock()
-
-    async def next(self) -> None:
-        """Return when it is one's turn."""
-        async with self._taken:
-            await asyncio.sleep(0)
 
 
 class Followed:

@@ -22,7 +22,7 @@ from pointsman_router.belief import Rhythm
 from pointsman_router.discovery import Discovery
 from pointsman_router.offer import Finding, Listing, Offer
 from pointsman_router.registry import Target
-from pointsman_router.upstream import Desk, Dialler, Limits, Link, Result, Trouble
+from pointsman_router.upstream import Desk, Dialler, Limits, Link, Result, Trouble, messages
 
 PENDING = Finding(None, None)
 
@@ -473,6 +473,38 @@ async def test_a_change_that_an_upstream_tells_of_is_listed_at_once() -> None:
 
         assert in_the_first_second == 3
         assert len(upstream.requests("subscriptions/listen")) == 1
+
+
+async def test_servers_that_change_at_once_are_heard_and_read_in_turns(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    names, turn, heard_in, read_in = [f"s{n}" for n in range(30)], 0, Counter[int](), Counter[int]()
+    server = ModernServer([tool("x")], tells_changes=True)
+    read = messages.read
+
+    def noted(data: bytes) -> messages.Message:
+        for said, turns in {b"inputSchema": read_in, b"list_changed": heard_in}.items():
+            turns.update([turn] if said in data else [])
+        return read(data)
+
+    async def count() -> None:
+        nonlocal turn
+        while True:
+            await asyncio.sleep(0)
+            turn += 1
+
+    async with RawUpstream(server) as upstream, discovering() as bench:
+        bench.follow(**dict.fromkeys(names, upstream.url()))
+        await until(lambda: len(server.listeners) == len(names))
+        await bench.idles(len(names))
+        monkeypatch.setattr(messages, "read", noted)
+        counting = asyncio.create_task(count())
+        await server.tell_change()
+        bench.time.passes(1)
+        await until(lambda: heard_in.total() == read_in.total() == len(names))
+        counting.cancel()
+
+    assert set(heard_in.values()) == set(read_in.values()) == {1}
 
 
 @pytest.mark.parametrize(

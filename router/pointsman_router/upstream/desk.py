@@ -1,4 +1,4 @@
-"""What all listings have to share: room for large pages, and places to read offers."""
+"""What all listings have to share: room for large pages, places to read offers, and turns."""
 
 import asyncio
 
@@ -8,9 +8,22 @@ _LARGE_PAGES = 16
 _READING = 2
 
 
+class Turns:
+    """One after the other, and others' turn between two: a thousand at once would be a pause."""
+
+    def __init__(self) -> None:
+        self._taken = asyncio.Lock()
+
+    async def next(self) -> None:
+        """Return when it is one's turn."""
+        async with self._taken:
+            await asyncio.sleep(0)
+
+
 class Desk:
     """Only an upstream that really sends a lot takes anything of it; one that hangs takes none."""
 
     def __init__(self) -> None:
         self.large_pages = asyncio.Semaphore(_LARGE_PAGES)
         self.reading = asyncio.Semaphore(_READING)
+        self.turns = Turns()

@@ -67,6 +67,7 @@ class Link:
             self._limits,
             myself=self._myself,
             tell=self._tell_renewal,
+            turns=desk.turns,
             exposes=target.exposes,
         )
         self._throttle = Throttle()
@@ -200,6 +201,7 @@ class Link:
                 first_byte_s=self._limits.first_byte_s,
                 harmless=True,
                 room=self._desk.large_pages,
+                turns=self._desk.turns,
             )
 
         return (await self._standing.ask(build, Attempt()))[0]

@@ -9,6 +9,7 @@ from pointsman_contract.meta import Exposed
 from pointsman_contract.rawjson import Malformed
 from pointsman_router import metakeys
 from pointsman_router.upstream import messages, modern, trouble
+from pointsman_router.upstream.desk import Turns
 from pointsman_router.upstream.era import Modern, Session, Terms
 from pointsman_router.upstream.exchange import Answer, Wire
 from pointsman_router.upstream.head import EVENT_STREAM
@@ -44,6 +45,7 @@ class Listening:
         *,
         myself: modern.Self,
         tell: Callable[[], None],
+        turns: Turns,
         exposes: Iterable[Exposed] = (Exposed.TOOLS,),
     ) -> None:
         self._wire = wire
@@ -51,6 +53,7 @@ class Listening:
         self._limits = limits
         self._myself = myself
         self._tell = tell
+        self._turns = turns
         self._exposed = frozenset(each.lower() for each in exposes)
         self._deaf: Terms | None = None
         self._heard: Terms | None = None
@@ -185,6 +188,7 @@ class Listening:
             event_max_bytes=self._limits.change_max_bytes,
         )
         async for chunk in answer.chunks():
+            await self._turns.next()
             for event in parser.feed(chunk):
                 if event.name == "message" and event.data and take(messages.read(event.data)):
                     return

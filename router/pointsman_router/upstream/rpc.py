@@ -11,6 +11,7 @@ import msgspec
 from pointsman_contract.rawjson import Malformed
 from pointsman_router.jsonrpc import RpcError
 from pointsman_router.upstream import era, messages, trouble
+from pointsman_router.upstream.desk import Turns
 from pointsman_router.upstream.era import Modern, Session, Terms
 from pointsman_router.upstream.exchange import Answer, Wire
 from pointsman_router.upstream.head import EVENT_STREAM, JSON
@@ -36,6 +37,8 @@ class Ask(msgspec.Struct, frozen=True):
     """It has no effect upstream: it may be sent again after its connection was lost."""
     room: asyncio.Semaphore | None = None
     """What large answers have to share."""
+    turns: Turns | None = None
+    """In which its answer is read, where a thousand may come at once."""
     hearing: Hearing | None = None
 
 
@@ -179,7 +182,10 @@ class Rpc:
             return await self._from_stream(answer, ask, terms)
         if answer.head.media_type != JSON:
             raise trouble.senseless("its answer is neither JSON nor an event stream")
-        message = await self._read(await answer.body(ask.max_bytes))
+        body = await answer.body(ask.max_bytes)
+        if ask.turns is not None:
+            await ask.turns.next()
+        message = await self._read(body)
         if not isinstance(message, Response):
             raise trouble.senseless("its answer is no JSON-RPC response")
         return message
