@@ -38,7 +38,7 @@ class Ask(msgspec.Struct, frozen=True):
     room: asyncio.Semaphore | None = None
     """What large answers have to share."""
     turns: Turns | None = None
-    """In which its answer is read, where a thousand may come at once."""
+    """In which what comes is read, where a thousand may come at once."""
     hearing: Hearing | None = None
 
 
@@ -182,10 +182,7 @@ class Rpc:
             return await self._from_stream(answer, ask, terms)
         if answer.head.media_type != JSON:
             raise trouble.senseless("its answer is neither JSON nor an event stream")
-        body = await answer.body(ask.max_bytes)
-        if ask.turns is not None:
-            await ask.turns.next()
-        message = await self._read(body)
+        message = await self._read(await answer.body(ask.max_bytes), ask)
         if not isinstance(message, Response):
             raise trouble.senseless("its answer is no JSON-RPC response")
         return message
@@ -207,7 +204,7 @@ class Rpc:
                         raise trouble.violation("its event stream has too many events")
                     if event.name != "message" or not event.data:
                         continue
-                    match await self._read(event.data):
+                    match await self._read(event.data, ask):
                         case Response() as response:
                             return response
                         case messages.Request() as request:
@@ -221,7 +218,9 @@ class Rpc:
             raise trouble.too_large(exc.limit_bytes) from None
         raise trouble.violation("its event stream ended without the answer")
 
-    async def _read(self, data: bytes) -> messages.Message:
+    async def _read(self, data: bytes, ask: Ask) -> messages.Message:
+        if ask.turns is not None:
+            await ask.turns.next()
         try:
             if messages.is_read_at_once(data, self._limits):
                 return messages.read(data)
