@@ -120,12 +120,13 @@ def manifest_of(server: Server, *, namespace: str) -> Manifest:
             labels.SERVER_GENERATION: str(identity.generation or 0),
         },
         document=document_of(server),
-        owner=(
-            {"apiVersion": API_VERSION, "kind": labels.KIND, "name": identity.name, "uid": uid}
-            if home == namespace
-            else None
-        ),
+        owner=owner(labels.KIND, identity.name, uid) if home == namespace else None,
     )
+
+
+def owner(kind: str, name: str, uid: str) -> Mapping[str, str]:
+    """Return the reference to a resource by which its ConfigMap goes when it goes."""
+    return {"apiVersion": API_VERSION, "kind": kind, "name": name, "uid": uid}
 
 
 def body_of(manifest: Manifest) -> JSON:

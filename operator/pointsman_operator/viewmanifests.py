@@ -2,8 +2,8 @@
 
 from pointsman_contract import labels, view
 from pointsman_contract.view import ViewMeta
+from pointsman_operator import manifests
 from pointsman_operator.manifests import Manifest
-from pointsman_operator.spec import API_VERSION
 from pointsman_operator.viewspec import View
 
 
@@ -66,15 +66,6 @@ def manifest_of(published: ViewMeta, *, namespace: str) -> Manifest:
             labels.VIEW_GENERATION: str(published.generation or 0),
         },
         document=document_of(published),
-        owner=(
-            {
-                "apiVersion": API_VERSION,
-                "kind": labels.VIEW_KIND,
-                "name": published.name,
-                "uid": uid,
-            }
-            if home == namespace
-            else None
-        ),
+        owner=manifests.owner(labels.VIEW_KIND, published.name, uid) if home == namespace else None,
         data_key=labels.VIEW_DATA_KEY,
     )
