@@ -166,19 +166,22 @@ class Refresh:
             if not self._registry.loaded:
                 continue
             began_s = self._clock()
-            self._is_making = True
+            self._is_making, replaced = True, None
             try:
-                await self._rebuild()
+                replaced = await self._rebuild()
             except Exception:
                 _LOG.exception("catalogue: could not be made, the last one stays")
             finally:
                 self._is_making = False
                 self._made.set()
                 self._made.clear()
+            if replaced is not None:
+                await self._in_thread(replaced.let_go)
             # A large catalogue takes at most half of the time, however often offers change.
             await asyncio.sleep(max(self._pause_s, self._clock() - began_s))
 
-    async def _rebuild(self) -> None:
+    async def _rebuild(self) -> "_Replaced":
+        """Put a new snapshot in the place of the last, and return what it replaces."""
         everyone_had_a_chance = self._discovery.everyone_had_a_chance
         servers, findings = self._registry, self._discovery.findings
         replaced = _Replaced(self._catalogues.get(), self._reports.get())
@@ -200,7 +203,7 @@ class Refresh:
         if report is not replaced.report:
             self._reports.put(report)
         self._ready = self._ready or everyone_had_a_chance
-        await self._in_thread(replaced.let_go)
+        return replaced
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._beside, work)
