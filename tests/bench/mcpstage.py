@@ -20,7 +20,7 @@ SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 MODERN = "2026-07-28"
 LEGACY = ("2025-03-26", "2025-06-18", "2025-11-25")
 
-GITHUB = server("tools/github", allowed=["search", "read"], timeout_s=1)
+GITHUB = server("tools/github", allowed=["search", "read"], timeout_s=3)
 CATALOGUE = built(Known(GITHUB, found("search", "read", "delete")))
 
 
