@@ -51,6 +51,11 @@ class Catalogue:
     lineage: Lineage = field(default_factory=Lineage, compare=False)
     """What agents may have chosen from before; two that show the same are equal whatever it was."""
 
+    def url(self, server: str) -> str | None:
+        """Return where this snapshot has the upstream of a server."""
+        exposure = self.exposures.get(server)
+        return exposure.server.meta.url if exposure and exposure.server.meta else None
+
 
 def empty() -> Catalogue:
     """Return the catalogue before anything was read: nothing to list, nothing to call."""

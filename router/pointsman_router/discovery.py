@@ -117,15 +117,18 @@ class Discovery:
         if self._turning is None and (self._leaving or self._coming):
             self._turning = asyncio.create_task(self._turn_over())
 
-    def link(self, server_id: str) -> Link | None:
-        """Return the wire to a server, if it is followed."""
-        watch = self._watches.get(server_id)
-        return watch.link if watch else None
+    def link(self, server_id: str, url: str | None) -> Link | None:
+        """Return the wire to a server, if it is followed at this url.
 
-    def calls(self, server_id: str) -> Calls | None:
-        """Return what sends calls to a server without a task, if it is followed."""
+        Nothing that was decided by a snapshot goes to an upstream that is not that snapshot's.
+        """
         watch = self._watches.get(server_id)
-        return watch.link.calls if watch else None
+        return watch.link if watch and watch.target.url == url else None
+
+    def calls(self, server_id: str, url: str | None) -> Calls | None:
+        """Return what sends calls to a server without a task, if it is followed at this url."""
+        link = self.link(server_id, url)
+        return link.calls if link else None
 
     def nudge(self, server_id: str) -> None:
         """List this server again soon: within a second, however often that is asked for."""

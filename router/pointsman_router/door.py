@@ -50,7 +50,7 @@ class Door:
         pulse: Pulse,
         *,
         current: Callable[[], Catalogue],
-        calls: Callable[[str], Calls | None],
+        calls: Callable[[str, str | None], Calls | None],
         meter: Meter,
     ) -> None:
         self._relay = relay

@@ -111,10 +111,11 @@ class Flight:
 class _Known:
     """What calls of one kind come to, and how the last one was worded for its upstream."""
 
-    __slots__ = ("foreseen", "worded")
+    __slots__ = ("foreseen", "url", "worded")
 
-    def __init__(self, foreseen: Foreseen | None) -> None:
+    def __init__(self, foreseen: Foreseen | None, url: str | None) -> None:
         self.foreseen = foreseen
+        self.url = url
         self.worded: Wording | None = None
 
 
@@ -125,7 +126,7 @@ class Express:
         self,
         host: Host,
         *,
-        calls: Callable[[str], Calls | None],
+        calls: Callable[[str, str | None], Calls | None],
         current: Callable[[], Catalogue],
         server_info: bytes,
     ) -> None:
@@ -148,7 +149,7 @@ class Express:
         known = self._known.get((heard.meaning, call.name, call.meta))
         if known is None or (foreseen := known.foreseen) is None:
             return False
-        calls = self._calls(foreseen.server)
+        calls = self._calls(foreseen.server, known.url)
         if calls is None:
             return False
         flight = Flight(self, line, heard, call.id, foreseen, catalogue)
@@ -177,7 +178,9 @@ class Express:
         if key not in self._known:
             if len(self._known) >= _KNOWN_MAX:
                 self._known.clear()
-            self._known[key] = _Known(foresee())
+            foreseen = foresee()
+            url = catalogue.url(foreseen.server) if foreseen else None
+            self._known[key] = _Known(foreseen, url)
 
     def hand_over_all(self) -> None:
         """Have every call carried that is on its way."""

@@ -76,12 +76,12 @@ def too_large(server: str, message: str) -> Failure:
 
 
 def gone(server: str) -> Failure:
-    """The server left between the look-up and the call."""
+    """The server left, or is elsewhere, since the snapshot that decided the call."""
     return Failure(
         Code.UNAVAILABLE,
         ServerReason.UNREACHABLE,
         server,
-        "its server was just removed",
+        "its server was just removed or its url changed",
         Executed.NO,
     )
 

@@ -52,7 +52,7 @@ class Forwarding:
     def __init__(
         self,
         *,
-        link: Callable[[str], Link | None],
+        link: Callable[[str, str | None], Link | None],
         nudge: Callable[[str], None],
         meter: Meter,
         recent: Recent | None = None,
@@ -68,17 +68,19 @@ class Forwarding:
         asker: Asker,
         outlet: Outlet | None,
         *,
+        url: str | None,
         streams: bool,
         begun: Begun | None = None,
     ) -> Response | NotTaken:
         """Return what the call came to; without an outlet nothing is told before.
 
+        `url`: where the snapshot that it was decided by has the upstream; it goes nowhere else.
         `streams`: the agent takes a stream. That a modern one leaves is a cancellation; a legacy
         one's call runs on. `begun`: the call was sent already.
         """
         server = forward.route.server
         begun_s = begun.begun_s if begun else time.perf_counter()
-        link = begun or self._link(server)
+        link = begun or self._link(server, url)
         if link is None:
             return self._failed(failures.gone(server), forward, asker)
         if outlet is None:

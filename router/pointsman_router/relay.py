@@ -192,6 +192,7 @@ class Relay:
             forward,
             asker,
             None if in_batch else visit.outlet,
+            url=visit.catalogue.url(forward.route.server),
             streams=_streams(asker, visit),
             begun=visit.begun,
         )

@@ -188,6 +188,8 @@ class McpPort:
         self.port = ports.free_port()
         self.catalogues: Current[Catalogue] = Current(first)
         self.links: dict[str, Link] = {}
+        self.moved: dict[str, str] = {}
+        """Where a server is now, which the snapshot does not know yet."""
         self.nudged: list[str] = []
         self.renewed: list[str] = []
         self.on_renewal: Callable[[], None] = lambda: None
@@ -196,13 +198,13 @@ class McpPort:
         self.drain: Callable[[float], Coroutine[None, None, None]] = asyncio.sleep
         self.close: Callable[[], Coroutine[None, None, None]]
 
-    def link(self, server: str) -> Link | None:
-        """The way to a server."""
-        return self.links.get(server)
+    def link(self, server: str, url: str | None) -> Link | None:
+        """The way to a server, where it is at this url."""
+        return self.links.get(server) if self.moved.get(server, url) == url else None
 
-    def calls(self, server: str) -> Calls | None:
+    def calls(self, server: str, url: str | None) -> Calls | None:
         """The way of calls that need no task; scripted links have none."""
-        link = self.links.get(server)
+        link = self.link(server, url)
         return link.calls if isinstance(link, upstream.Link) else None
 
     def catalogue(self) -> Catalogue:

@@ -78,6 +78,7 @@ class Bench:
         self.meter = Meter()
         self.desk = Desk()
         self.changes = 0
+        self.urls: dict[str, str] = {}
         dialler = Dialler(limits)
         self.discovery = Discovery(
             connect=lambda target: Link(
@@ -96,6 +97,7 @@ class Bench:
 
     def follow(self, *exposes: Exposed, **urls: str) -> None:
         exposed = frozenset(exposes or [Exposed.TOOLS])
+        self.urls.update(urls)
         self.discovery.follow({id_: Target(id_, url, exposes=exposed) for id_, url in urls.items()})
 
     def finding(self, id_: str = "a") -> Finding:
@@ -110,7 +112,7 @@ class Bench:
         return trouble.reason if trouble else None
 
     def link(self, id_: str = "a") -> Link:
-        found = self.discovery.link(id_)
+        found = self.discovery.link(id_, self.urls[id_])
         assert found is not None
         return found
 
@@ -265,8 +267,22 @@ async def test_a_server_that_goes_is_forgotten_and_its_session_ended() -> None:
         bench.follow()
         await until(lambda: server.live_sessions == set())
 
-        assert bench.discovery.link("a") is None
+        assert bench.discovery.link("a", upstream.url()) is None
         assert bench.discovery.findings == {}
+
+
+async def test_no_way_leads_to_a_server_that_is_elsewhere_than_it_was_thought_to_be() -> None:
+    server = LegacyServer()
+    async with RawUpstream(server) as upstream, discovering() as bench:
+        old, new = upstream.url(), upstream.url("/new")
+        bench.follow(a=old)
+        await bench.idles()
+        bench.follow(a=new)
+
+        assert bench.discovery.link("a", old) is None
+        assert bench.discovery.calls("a", old) is None
+        assert bench.discovery.link("a", None) is None
+        assert bench.link().calls is bench.discovery.calls("a", new)
 
 
 async def test_an_offer_is_refreshed_and_only_real_changes_are_told() -> None:

@@ -245,6 +245,16 @@ async def test_a_call_ends_in_the_snapshot_in_which_it_began(stage: Stage) -> No
 # --- an upstream's trouble
 
 
+async def test_a_call_goes_to_the_upstream_of_its_snapshot_or_nowhere(stage: Stage) -> None:
+    await stage.port.post(call())
+    stage.port.moved["tools/github"] = "http://elsewhere.example/mcp"
+    found = refusal(await stage.port.post(call()))
+    stage.port.moved.clear()
+
+    assert (found["code"], found["reason"], found["executed"]) == (-32010, "Unreachable", "no")
+    assert len(stage.calls) == 1
+
+
 @pytest.mark.parametrize(
     ("behaviour", "code", "reason", "executed"),
     [
