@@ -17,8 +17,8 @@ FAST_TESTS := tests/layout tests/contract \
     labelselector manifests narrator ration reconcile settings spec viewplan viewspec) \
   $(call tests_of,mirror,layout settings) \
   $(call tests_of,router,admission barenames belief beside catalogue chosen chosen_in_views \
-    completion confusables departed departed_beside dispatch endpoints entries eras exposure \
-    foreseen headervalues hiding hostnames jsonrpc lineage listing markup metatools offer page \
+    compilable completion confusables departed departed_beside dispatch endpoints entries eras \
+    exposure foreseen headervalues hiding hostnames jsonrpc lineage listing markup metatools offer page \
     panorama paramheaders prompts reading recent registry reporting resources respond ruling \
     search showing toolcheck translation upstream_wording uritemplate usualcall views) \
   $(call tests_of,chart,kubernetes_schema notes pods rbac rendering services settings values) \

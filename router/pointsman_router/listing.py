@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Generic, TypeVar
 
 from pointsman_contract import labels, rawjson
-from pointsman_router import metakeys, toolcheck
+from pointsman_router import compilable, metakeys, toolcheck
 from pointsman_router.eras import LEGACY_NEWEST, Revision
 from pointsman_router.eras.removals import UNKNOWN, Unknown
 from pointsman_router.offer import Tool
@@ -132,7 +132,7 @@ def _variant(revision: Revision) -> Revision:
 def _known(members: Mapping[str, bytes], unknown: Unknown) -> Mapping[str, bytes]:
     kept = {name: value for name, value in members.items() if name not in unknown.tool}
     schema = kept.get("outputSchema")
-    if unknown.plain_structure and schema and not toolcheck.has_object_root(schema):
+    if unknown.plain_structure and schema and not _is_usable(schema):
         del kept["outputSchema"]
     if unknown.reserved_meta:
         meta = rawjson.pairs(kept["_meta"])
@@ -141,6 +141,11 @@ def _known(members: Mapping[str, bytes], unknown: Unknown) -> Mapping[str, bytes
                 pair for pair in meta if not metakeys.is_reserved(pair[0])
             )
     return kept
+
+
+def _is_usable(schema: bytes) -> bool:
+    """Say whether legacy agents can use an output schema; some lose the whole list by another."""
+    return toolcheck.has_object_root(schema) and compilable.compiles(schema)
 
 
 def _rest(members: Mapping[str, bytes]) -> bytes:

@@ -105,6 +105,16 @@ def test_an_output_without_an_object_root_is_for_modern_agents_alone(
     assert tool.get("outputSchema") == (schema if revision is Revision.MODERN else None)
 
 
+@pytest.mark.parametrize("revision", sorted(Revision))
+def test_an_output_that_a_strict_client_cannot_compile_is_for_modern_agents_alone(
+    revision: Revision,
+) -> None:
+    schema = OBJECT | {"properties": {"a": {"pattern": "(?i)a"}}}
+    tool = shown(definition("add", outputSchema=schema), revision)
+
+    assert tool.get("outputSchema") == (schema if revision is Revision.MODERN else None)
+
+
 @pytest.mark.parametrize("revision", sorted(LEGACY - {Revision.V2024_11_05, Revision.V2025_03_26}))
 def test_an_output_with_an_object_root_is_for_every_agent_that_knows_outputs(
     revision: Revision,
