@@ -12,9 +12,10 @@
 |                   | of their list         | `keep_s`                                            |
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 
+from pointsman_contract.meta import Exposed
 from pointsman_contract.report import ServerReason
 from pointsman_router.entrycheck import Kind
 from pointsman_router.offer import Finding, Offer
@@ -106,6 +107,21 @@ def listed(belief: Belief, offer: Offer, now_s: float, rhythm: Rhythm) -> Belief
             )
     finding = _unless_equal(belief.finding, Finding(offer, None))
     return Belief(finding, listed_at_s=now_s, refused_at_s=refused_at_s)
+
+
+def asked_otherwise(belief: Belief, exposes: Collection[Exposed]) -> Belief:
+    """Return what is believed of the same upstream before it is first asked in another way.
+
+    What was known stays as far as it is exposed. What was counted begins anew: another question's
+    answers confirm nothing.
+    """
+    offer = belief.finding.offer
+    finding = Finding(offer and offer.only(exposes), belief.finding.trouble)
+    return Belief(
+        _unless_equal(belief.finding, finding),
+        listed_at_s=belief.listed_at_s,
+        refused_at_s=belief.refused_at_s,
+    )
 
 
 def failed(belief: Belief, trouble: Skip, now_s: float, rhythm: Rhythm) -> Belief:

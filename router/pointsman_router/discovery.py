@@ -105,13 +105,15 @@ class Discovery:
 
     def follow(self, targets: Mapping[str, Target]) -> None:
         """Start what is new, keep what is equal, stop what is gone; `changed` is not called."""
+        before: dict[str, Followed] = {}
         for id_, watch in list(self._watches.items()):
             if targets.get(id_) != watch.target:
-                self._leaving.append(self._watches.pop(id_))
+                before[id_] = self._watches.pop(id_)
+                self._leaving.append(watch)
                 watch.answer(watch.begun + 1, good=False)
         for id_, target in targets.items():
             if id_ not in self._watches:
-                self._watches[id_] = Followed(target, self._connect)
+                self._watches[id_] = Followed(target, self._connect, before.get(id_))
                 self._coming.append(self._watches[id_])
         self._findings = None
         if self._turning is None and (self._leaving or self._coming):
@@ -192,6 +194,7 @@ class Discovery:
     async def _keep_fresh(self, watch: Followed) -> None:
         while True:
             await self._desk.turns.next()
+            watch.nudged.clear()
             begun_s = self._clock.now_s()
             watch.begun += 1
             at_least_ms = await self._list(watch)
@@ -201,7 +204,6 @@ class Discovery:
             rest_s = begun_s + self._rhythm.least_s - self._clock.now_s()
             if rest_s > 0:
                 await self._clock.wait(asyncio.Event(), rest_s)
-            watch.nudged.clear()
 
     async def _wait(self, watch: Followed, wait_s: float) -> None:
         """Wait for the next listing, and let go of an offer whose time runs out before."""

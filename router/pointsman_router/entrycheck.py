@@ -9,6 +9,7 @@ from typing import TypeAlias
 from pydantic_core import Url
 
 from pointsman_contract import rawjson
+from pointsman_contract.meta import Exposed
 from pointsman_router import uritemplate
 
 _JSON: TypeAlias = "bool | float | str | list[_JSON] | dict[str, _JSON] | None"
@@ -27,6 +28,13 @@ class Kind(StrEnum):
 
 # The member by which each is known.
 KNOWN_BY = {Kind.PROMPT: "name", Kind.RESOURCE: "uri", Kind.TEMPLATE: "uriTemplate"}
+
+# As what each is exposed.
+EXPOSED_AS = {
+    Kind.PROMPT: Exposed.PROMPTS,
+    Kind.RESOURCE: Exposed.RESOURCES,
+    Kind.TEMPLATE: Exposed.RESOURCES,
+}
 
 # Optional members that clients type without null: present with a value, or not present.
 _OPTIONAL = {

@@ -3,20 +3,30 @@
 import asyncio
 from collections.abc import Callable
 
+from pointsman_contract.meta import Exposed
+from pointsman_router import belief
 from pointsman_router.belief import Belief
 from pointsman_router.registry import Target
 from pointsman_router.upstream import Link
 
 
 class Followed:
-    """One server that is followed."""
+    """One server that is followed; what was known of it before stays, if it has the same url."""
 
-    def __init__(self, target: Target, connect: Callable[[Target], Link]) -> None:
+    def __init__(
+        self,
+        target: Target,
+        connect: Callable[[Target], Link],
+        before: "Followed | None" = None,
+    ) -> None:
         self.target = target
         self._connect = connect
         self._link: Link | None = None
         self.belief = Belief()
         self.had_a_chance = False
+        if before is not None and _is_known(target, before.target):
+            self.belief = belief.asked_otherwise(before.belief, target.exposes)
+            self.had_a_chance = before.had_a_chance
         self.nudged = asyncio.Event()
         self.task: asyncio.Task[None] | None = None
         self.begun = 0
@@ -42,3 +52,10 @@ class Followed:
         for wanted, waiting in self.awaited:
             if wanted <= number and not waiting.done():
                 waiting.set_result(good)
+
+
+def _is_known(target: Target, before: Target) -> bool:
+    # An upstream that was never asked for its tools is not one that has none: nobody knows yet
+    # which names it claims.
+    asked = Exposed.TOOLS in before.exposes or Exposed.TOOLS not in target.exposes
+    return asked and target.url == before.url

@@ -5,10 +5,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pointsman_contract import digest, names, rawjson
+from pointsman_contract.meta import Exposed
 from pointsman_contract.report import ServerInfo, ToolReason
 from pointsman_router import entries, hiding, paramheaders, toolcheck
 from pointsman_router.entries import Entries
-from pointsman_router.entrycheck import Kind
+from pointsman_router.entrycheck import EXPOSED_AS, Kind
 from pointsman_router.hiding import Hidden
 from pointsman_router.leftout import LeftOut
 from pointsman_router.paramheaders import Annotation
@@ -95,6 +96,20 @@ class Offer:
             prompts=(known if Kind.PROMPT in kinds else self).prompts,
             resources=(known if Kind.RESOURCE in kinds else self).resources,
             templates=(known if Kind.TEMPLATE in kinds else self).templates,
+        )
+
+    def only(self, exposes: Collection[Exposed]) -> "Offer":
+        """Return what of this offer is exposed, as if nothing else had ever been asked for."""
+        has_tools = Exposed.TOOLS in exposes
+        kinds = [kind for kind in Kind if EXPOSED_AS[kind] in exposes]
+        return replace(
+            self,
+            tools=self.tools if has_tools else (),
+            skipped=self.skipped if has_tools else (),
+            prompts=self.prompts if Kind.PROMPT in kinds else _NO_PROMPTS,
+            resources=self.resources if Kind.RESOURCE in kinds else _NO_RESOURCES,
+            templates=self.templates if Kind.TEMPLATE in kinds else _NO_TEMPLATES,
+            refused={kind: why for kind, why in self.refused.items() if kind in kinds},
         )
 
     def lacks_a_list_of(self, known: "Offer") -> bool:

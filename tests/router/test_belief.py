@@ -1,12 +1,13 @@
 """What is believed of an upstream follows from its listings, and from nothing else."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 import pytest
 
 from bench.catalogues import definition
 from bench.listed_beside import described
+from pointsman_contract.meta import Exposed
 from pointsman_contract.report import ServerReason
 from pointsman_router import belief, offer
 from pointsman_router.belief import Belief, Rhythm
@@ -239,6 +240,71 @@ def test_a_list_that_is_refused_again_changes_nothing() -> None:
     before = after((0, PROMPTS), (60, REFUSED))
 
     assert after((120, beside(refused=True)), since=before).finding is before.finding
+
+
+# --- an upstream that is asked in another way
+
+
+def names(offered: Offer | None) -> list[str]:
+    """What all lists of an offer show."""
+    assert offered is not None
+    beside_tools = (offered.prompts, offered.resources, offered.templates)
+    return [
+        *(tool.name for tool in offered.tools),
+        *(entry.name for each in beside_tools for entry in each.entries),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("exposes", "shown"),
+    [
+        pytest.param(Exposed, ["a", "ask", "test://a"], id="everything"),
+        pytest.param([Exposed.TOOLS], ["a"], id="tools"),
+        pytest.param([Exposed.PROMPTS], ["ask"], id="prompts"),
+        pytest.param([Exposed.RESOURCES], ["test://a"], id="resources"),
+    ],
+)
+def test_what_is_still_exposed_stays_and_nothing_else(
+    exposes: Collection[Exposed], shown: list[str]
+) -> None:
+    known = after((0, PROMPTS), (60, DOWN))
+
+    asked = belief.asked_otherwise(known, exposes)
+
+    assert names(asked.finding.offer) == shown
+    assert asked.reason == "Unreachable"
+    assert asked.listed_at_s == 0
+
+
+def test_what_is_no_longer_asked_for_is_no_list_that_came_empty() -> None:
+    asked = belief.asked_otherwise(after((0, PROMPTS)), [Exposed.TOOLS])
+
+    believed = after((60, OTHER), since=asked)
+
+    assert believed.finding == Finding(OTHER, None)
+
+
+def test_a_refusal_goes_with_what_is_no_longer_exposed() -> None:
+    asked = belief.asked_otherwise(after((0, REFUSED)), [Exposed.TOOLS])
+
+    assert asked.finding.offer is not None
+    assert not asked.finding.offer.refused
+
+
+def test_an_empty_list_is_not_confirmed_by_what_another_question_brings() -> None:
+    doubted = after((0, FULL), (60, EMPTY), (70, EMPTY))
+
+    asked = belief.asked_otherwise(doubted, [Exposed.TOOLS])
+    believed = after((80, EMPTY), (90, EMPTY), since=asked)
+
+    assert believed.finding == Finding(FULL, doubted.finding.trouble)
+    assert after((100, EMPTY), since=believed).finding == Finding(EMPTY, None)
+
+
+def test_nothing_known_stays_nothing_known() -> None:
+    asked = belief.asked_otherwise(after((0, DOWN)), [Exposed.TOOLS])
+
+    assert asked.finding == Finding(None, DOWN)
 
 
 def waits(outcome: Offer | Skip, count: int, chance: float = 1.0) -> list[float]:

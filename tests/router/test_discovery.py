@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,7 @@ from bench.links import QUICK, a_call, working
 from bench.modern_server import ModernServer
 from bench.raw_upstream import Behaviour, RawUpstream
 from bench.waiting import until
-from pointsman_contract.meta import Exposed
+from pointsman_contract.meta import Exposed, Protocol
 from pointsman_router import offer
 from pointsman_router.belief import Rhythm
 from pointsman_router.discovery import Discovery
@@ -217,6 +218,50 @@ async def test_a_changed_url_drops_the_offer_and_lets_calls_in_flight_end() -> N
     assert in_flight
     assert isinstance(called, Result)
     assert before.received[-1].method == "DELETE"
+
+
+TOOLS = frozenset([Exposed.TOOLS])
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [
+        pytest.param({"exposes": TOOLS | {Exposed.PROMPTS}}, id="what is exposed"),
+        pytest.param({"protocol": Protocol.LEGACY}, id="the protocol"),
+    ],
+)
+async def test_an_edit_that_leaves_the_url_keeps_the_offer_and_lists_at_once(
+    edited: dict[str, Any],
+) -> None:
+    server = LegacyServer()
+    async with RawUpstream(server) as upstream, discovering() as bench:
+        target = Target("a", upstream.url())
+        bench.discovery.follow({"a": target})
+        await bench.idles()
+        finding = bench.finding()
+        server.on["initialize"] = responds(503)
+        bench.discovery.follow({"a": replace(target, **edited)})
+        at_once, had_a_chance = bench.finding(), bench.discovery.everyone_had_a_chance
+        bench.discovery.nudge("a")
+        await until(bench.reason)
+        await bench.idles()
+
+        assert at_once is finding
+        assert had_a_chance
+        assert bench.reason() == "UpstreamHttpError"
+        assert bench.names() == ["greet"]
+        assert bench.time.waits_s == [1]
+
+
+async def test_an_upstream_that_was_never_asked_for_its_tools_has_not_none() -> None:
+    async with RawUpstream(LegacyServer()) as upstream, discovering() as bench:
+        bench.follow(Exposed.PROMPTS, a=upstream.url())
+        await bench.idles()
+        bench.follow(Exposed.PROMPTS, Exposed.TOOLS, a=upstream.url())
+        at_once = bench.finding()
+        await until(lambda: bench.names() == ["greet"])
+
+    assert at_once == PENDING
 
 
 async def test_many_that_come_or_go_at_once_are_taken_one_by_one() -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pointsman_contract import rawjson
 from pointsman_contract.meta import Exposed
 from pointsman_contract.rawjson import Malformed
-from pointsman_router.entrycheck import Kind
+from pointsman_router.entrycheck import EXPOSED_AS, Kind
 from pointsman_router.jsonrpc import METHOD_NOT_FOUND, RpcError
 from pointsman_router.upstream import trouble
 from pointsman_router.upstream.limits import Limits
@@ -29,21 +29,20 @@ class Listable:
     """Of the result."""
     noun: str
     """In a sentence."""
-    exposed: Exposed
-    """As what it is exposed."""
     kind: Kind | None = None
     """None: tools."""
 
+    @property
+    def exposed(self) -> Exposed:
+        """As what it is exposed."""
+        return Exposed.TOOLS if self.kind is None else EXPOSED_AS[self.kind]
 
-TOOLS = Listable("tools/list", "tools", "tools", Exposed.TOOLS)
-PROMPTS = Listable("prompts/list", "prompts", "prompts", Exposed.PROMPTS, Kind.PROMPT)
-RESOURCES = Listable("resources/list", "resources", "resources", Exposed.RESOURCES, Kind.RESOURCE)
+
+TOOLS = Listable("tools/list", "tools", "tools")
+PROMPTS = Listable("prompts/list", "prompts", "prompts", Kind.PROMPT)
+RESOURCES = Listable("resources/list", "resources", "resources", Kind.RESOURCE)
 TEMPLATES = Listable(
-    "resources/templates/list",
-    "resourceTemplates",
-    "resource templates",
-    Exposed.RESOURCES,
-    Kind.TEMPLATE,
+    "resources/templates/list", "resourceTemplates", "resource templates", Kind.TEMPLATE
 )
 ALL = (TOOLS, PROMPTS, RESOURCES, TEMPLATES)
 
