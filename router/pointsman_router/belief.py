@@ -4,12 +4,15 @@
 |-------------------|-----------------------|-----------------------------------------------------|
 | anything          | tools                 | these tools                                         |
 | nothing, or empty | no tools              | no tools                                            |
-| tools             | no tools, at first    | the tools as before, stale: restarts look like this |
+| tools             | no tools, at first    | all else anew; the tools as before, stale: restarts |
+|                   |                       | look like this                                      |
 | tools             | no tools, three times | no tools                                            |
 | tools             | a failure             | the tools as before, stale, for `keep_s`            |
 | nothing           | a failure             | nothing, and why                                    |
 | entries of a kind | an error in the place | all else anew; these as before, for                 |
 |                   | of their list         | `keep_s`                                            |
+| entries of a kind | none of them          | all else anew; these as before, until they are      |
+|                   |                       | missing three times                                 |
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -61,6 +64,16 @@ class Rhythm:
 
 
 @dataclass(frozen=True, slots=True)
+class Doubt:
+    """How often a list came empty in which there was something."""
+
+    empties: int
+    """Empty lists since the last full one, counted only at a distance from each other."""
+    at_s: float
+    """When the last of them was counted."""
+
+
+@dataclass(frozen=True, slots=True)
 class Belief:
     """What one upstream's listings came to."""
 
@@ -69,10 +82,8 @@ class Belief:
     """When the offer was last confirmed, on the asker's clock."""
     failures: int = 0
     """In a row."""
-    empties: int = 0
-    """Empty lists since the last full one, counted only at a distance from each other."""
-    empty_at_s: float = 0.0
-    """When the last of them was counted."""
+    doubts: Mapping[Kind | None, Doubt] = field(default_factory=dict)
+    """The lists that came empty and are not believed; None is that of the tools."""
     refused_at_s: Mapping[Kind, float] = field(default_factory=dict)
     """Since when a list is answered with an error each time."""
 
@@ -84,29 +95,20 @@ class Belief:
 
 def listed(belief: Belief, offer: Offer, now_s: float, rhythm: Rhythm) -> Belief:
     """Return what is believed once the upstream listed `offer`."""
-    known = belief.finding.offer
+    known = belief.finding.offer or offer
     refused_at_s = {kind: belief.refused_at_s.get(kind, now_s) for kind in offer.refused}
-    if known is not None:
-        kept = [kind for kind, at_s in refused_at_s.items() if now_s - at_s <= rhythm.keep_s]
-        offer = offer.keeping(known, kept)
-    if known is not None and offer.lacks_a_list_of(known):
-        apart = not belief.empties or now_s - belief.empty_at_s >= rhythm.confirm_s
-        empties = belief.empties + apart
-        if empties < _EMPTY_BELIEVED:
-            doubted = Skip(
-                ServerReason.NO_TOOLS,
-                "the upstream suddenly lists nothing; its last list stays until that is confirmed",
-            )
-            return replace(
-                belief,
-                finding=_unless_equal(belief.finding, Finding(known, doubted)),
-                failures=0,
-                empties=empties,
-                empty_at_s=now_s if apart else belief.empty_at_s,
-                refused_at_s=refused_at_s,
-            )
-    finding = _unless_equal(belief.finding, Finding(offer, None))
-    return Belief(finding, listed_at_s=now_s, refused_at_s=refused_at_s)
+    kept = [kind for kind, at_s in refused_at_s.items() if now_s - at_s <= rhythm.keep_s]
+    counted = {of: _counted(belief.doubts.get(of), now_s, rhythm) for of in offer.lacking(known)}
+    doubts = {of: doubt for of, doubt in counted.items() if doubt.empties < _EMPTY_BELIEVED}
+    trouble = _tools_doubted(offer, doubts)
+    doubted = {kind: _doubted(kind) for kind in doubts if kind is not None}
+    offer = replace(offer.keeping(known, [*kept, *doubts]), refused={**offer.refused, **doubted})
+    return Belief(
+        _unless_equal(belief.finding, Finding(offer, trouble)),
+        listed_at_s=belief.listed_at_s if trouble else now_s,
+        doubts=doubts,
+        refused_at_s=refused_at_s,
+    )
 
 
 def asked_otherwise(belief: Belief, exposes: Collection[Exposed]) -> Belief:
@@ -158,7 +160,7 @@ def wait_s(
         doublings = min(belief.failures - 1, _DOUBLINGS_MAX)
         bound = min(rhythm.backoff_max_s, rhythm.backoff_first_s * float(2**doublings))
         return max(chance() * bound, (at_least_ms or 0) / 1000)
-    if belief.empties:
+    if belief.doubts:
         return rhythm.confirm_s * (1 + rhythm.refresh_jitter * chance())
     return _refresh_s(belief, rhythm) * (1 + rhythm.refresh_jitter * (2 * chance() - 1))
 
@@ -169,6 +171,32 @@ def _refresh_s(belief: Belief, rhythm: Rhythm) -> float:
     if offer is None or offer.ttl_ms is None:
         return rhythm.refresh_s
     return min(rhythm.refresh_s, max(rhythm.ttl_least_s, offer.ttl_ms / 1000))
+
+
+def _counted(doubt: Doubt | None, now_s: float, rhythm: Rhythm) -> Doubt:
+    """Return the doubt that one more empty list leaves."""
+    if doubt is None:
+        return Doubt(1, now_s)
+    if now_s - doubt.at_s < rhythm.confirm_s:
+        return doubt
+    return Doubt(doubt.empties + 1, now_s)
+
+
+def _tools_doubted(offer: Offer, doubts: Collection[Kind | None]) -> Skip | None:
+    """Return what is wrong where no tools came, or nothing at all did, and that is doubted."""
+    if not doubts or (None not in doubts and any(offer.fills)):
+        return None
+    what = "no tools" if any(offer.fills) else "nothing"
+    return Skip(
+        ServerReason.NO_TOOLS,
+        f"the upstream suddenly lists {what}; its last list stays until that is confirmed",
+    )
+
+
+def _doubted(kind: Kind) -> Skip:
+    return Skip(
+        ServerReason.NO_TOOLS, f"the upstream suddenly lists no {kind}s, which is not confirmed yet"
+    )
 
 
 def _unless_equal(old: Finding, new: Finding) -> Finding:

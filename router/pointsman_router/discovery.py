@@ -276,7 +276,7 @@ def _log(server: str, finding: Finding) -> None:
             extra={"server": server, "tools": len(finding.offer.tools)},
         )
         for refused in finding.offer.refused.values():
-            _warn("an upstream refused one of its lists", server, refused)
+            _warn("an upstream gave no list of one kind to believe", server, refused)
 
 
 def _warn(what: str, server: str, why: Skip) -> None:

@@ -82,20 +82,26 @@ class Offer:
     resources: Entries = _NO_RESOURCES
     templates: Entries = _NO_TEMPLATES
     refused: Mapping[Kind, Skip] = field(default_factory=dict)
-    """The lists that did not come, and why; of each there is what came before, or nothing."""
+    """The lists that did not come, or are not believed, and why; of each there is what came
+    before, or nothing."""
 
-    def keeping(self, known: "Offer", kinds: Collection[Kind]) -> "Offer":
-        """Return this offer with what `known` has of some kinds, and no longer or wider good."""
-        if not kinds:
+    def keeping(self, known: "Offer", lists: Collection[Kind | None]) -> "Offer":
+        """Return this offer with some lists of `known`, and no longer or wider good.
+
+        None stands for the list of tools.
+        """
+        if not lists:
             return self
         ttls_ms = (each.ttl_ms for each in (self, known) if each.ttl_ms is not None)
         return replace(
             self,
             ttl_ms=min(ttls_ms, default=None),
             private=self.private or known.private,
-            prompts=(known if Kind.PROMPT in kinds else self).prompts,
-            resources=(known if Kind.RESOURCE in kinds else self).resources,
-            templates=(known if Kind.TEMPLATE in kinds else self).templates,
+            tools=(known if None in lists else self).tools,
+            skipped=(known if None in lists else self).skipped,
+            prompts=(known if Kind.PROMPT in lists else self).prompts,
+            resources=(known if Kind.RESOURCE in lists else self).resources,
+            templates=(known if Kind.TEMPLATE in lists else self).templates,
         )
 
     def only(self, exposes: Collection[Exposed]) -> "Offer":
@@ -112,11 +118,12 @@ class Offer:
             refused={kind: why for kind, why in self.refused.items() if kind in kinds},
         )
 
-    def lacks_a_list_of(self, known: "Offer") -> bool:
-        """Say whether one of the lists came empty in which `known` has something."""
-        return any(
-            had and not has and kind not in self.refused
+    def lacking(self, known: "Offer") -> tuple[Kind | None, ...]:
+        """Return the lists that came empty in which `known` has something; None: the tools."""
+        return tuple(
+            kind
             for had, has, kind in zip(known.fills, self.fills, (None, *Kind), strict=True)
+            if had and not has and kind not in self.refused
         )
 
     @property

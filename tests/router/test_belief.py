@@ -164,6 +164,16 @@ def beside(*prompts: str, refused: bool = False, tool: str = "a", uri: str = "te
     )
 
 
+def names(offered: Offer | None) -> list[str]:
+    """What all lists of an offer show."""
+    assert offered is not None
+    beside_tools = (offered.prompts, offered.resources, offered.templates)
+    return [
+        *(tool.name for tool in offered.tools),
+        *(entry.name for each in beside_tools for entry in each.entries),
+    ]
+
+
 PROMPTS, NO_PROMPTS, REFUSED = beside("ask"), beside(), beside(refused=True)
 
 
@@ -196,7 +206,7 @@ PROMPTS, NO_PROMPTS, REFUSED = beside("ask"), beside(), beside(refused=True)
         pytest.param(
             [(0, PROMPTS), (60, REFUSED), (120, NO_PROMPTS)],
             ["ask"],
-            "NoTools",
+            None,
             id="refused, then empty",
         ),
         pytest.param([(0, REFUSED), (60, NO_PROMPTS)], [], None, id="never any, then empty"),
@@ -242,17 +252,70 @@ def test_a_list_that_is_refused_again_changes_nothing() -> None:
     assert after((120, beside(refused=True)), since=before).finding is before.finding
 
 
+NEWER = beside(tool="b", uri="test://b")
+
+
+@pytest.mark.parametrize(
+    ("steps", "prompts"),
+    [
+        pytest.param([(60, NEWER)], ["ask"], id="empty once"),
+        pytest.param([(60, NEWER), (61, NEWER), (62, NEWER)], ["ask"], id="empty within seconds"),
+        pytest.param([(60, NEWER), (70, NEWER), (80, NEWER)], [], id="empty three times"),
+        pytest.param(
+            [(60, NEWER), (70, NEWER), (71, beside("tell")), (80, NEWER)],
+            ["tell"],
+            id="empty, with some between",
+        ),
+        pytest.param(
+            [(60, NEWER), (70, EMPTY), (80, NEWER)], [], id="empty, with nothing at all between"
+        ),
+    ],
+)
+def test_a_list_that_comes_empty_is_doubted_by_itself(
+    steps: Sequence[Step], prompts: list[str]
+) -> None:
+    believed = after((0, PROMPTS), *steps)
+
+    assert names(believed.finding.offer) == ["b", *prompts, "test://b"]
+    assert believed.finding.trouble is None
+
+
+def test_a_doubted_list_is_told_of_and_asked_for_soon_until_it_is_believed() -> None:
+    doubted = after((0, PROMPTS), (60, NEWER))
+    gone = after((70, NEWER), (80, NEWER), since=doubted)
+
+    assert doubted.finding.offer is not None
+    (told,) = doubted.finding.offer.refused.items()
+    assert (told[0], told[1].reason) == (Kind.PROMPT, "NoTools")
+    assert "lists no prompts" in told[1].message
+    assert belief.wait_s(doubted, RHYTHM, lambda: 0.0, None) == 10
+    assert gone.finding.offer == NEWER
+    assert belief.wait_s(gone, RHYTHM, lambda: 0.5, None) == 60
+
+
+def test_tools_that_are_doubted_keep_nothing_else_from_coming() -> None:
+    without = offer.read(
+        Listing((), "2025-11-25", resources=(described(Kind.RESOURCE, "test://b"),))
+    )
+
+    believed = after((0, beside()), (60, without))
+
+    assert names(believed.finding.offer) == ["a", "test://b"]
+    assert believed.finding.trouble is not None
+    assert "lists no tools" in believed.finding.trouble.message
+    assert believed.listed_at_s == 0
+
+
+def test_an_upstream_of_prompts_alone_that_lists_nothing_is_stale() -> None:
+    asking = offer.read(Listing((), "2025-11-25", prompts=(described(Kind.PROMPT, "ask"),)))
+
+    believed = after((0, asking), (60, EMPTY))
+
+    assert names(believed.finding.offer) == ["ask"]
+    assert believed.reason == "NoTools"
+
+
 # --- an upstream that is asked in another way
-
-
-def names(offered: Offer | None) -> list[str]:
-    """What all lists of an offer show."""
-    assert offered is not None
-    beside_tools = (offered.prompts, offered.resources, offered.templates)
-    return [
-        *(tool.name for tool in offered.tools),
-        *(entry.name for each in beside_tools for entry in each.entries),
-    ]
 
 
 @pytest.mark.parametrize(
