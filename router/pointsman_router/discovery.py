@@ -198,10 +198,14 @@ class Discovery:
             begun_s = self._clock.now_s()
             watch.begun += 1
             at_least_ms = await self._list(watch)
+            # A large list is read for at most half of the time, however often it changes.
+            rested_at_s = max(
+                begun_s + self._rhythm.least_s, self._clock.now_s() + watch.reading_took_s
+            )
             watch.answer(watch.begun, good=watch.belief.failures == 0)
             wait_s = belief.wait_s(watch.belief, self._rhythm, self._chance, at_least_ms)
             await self._wait(watch, wait_s)
-            rest_s = begun_s + self._rhythm.least_s - self._clock.now_s()
+            rest_s = rested_at_s - self._clock.now_s()
             if rest_s > 0:
                 await self._clock.wait(asyncio.Event(), rest_s)
 
@@ -220,8 +224,9 @@ class Discovery:
     async def _list(self, watch: Followed) -> int | None:
         """List once and believe what comes of it; return the wait that the upstream asked for."""
         at_least_ms = None
+        watch.reading_took_s = 0.0
         try:
-            offered = await self._read(await watch.link.list())
+            offered = await self._read(watch, await watch.link.list())
         except Trouble as met:
             self._failed(watch, Skip(met.reason, met.message))
             at_least_ms = met.retry_after_ms
@@ -234,11 +239,18 @@ class Discovery:
             self._believe(watch, belief.listed(watch.belief, offered, now_s, self._rhythm))
         return at_least_ms
 
-    async def _read(self, listing: Listing) -> Offer:
+    async def _read(self, watch: Followed, listing: Listing) -> Offer:
+        def read() -> Offer:
+            begun_s = self._clock.now_s()
+            try:
+                return offer.read(listing)
+            finally:
+                watch.reading_took_s = self._clock.now_s() - begun_s
+
         if listing.size_bytes <= _LOOP_MAX_BYTES:
-            return offer.read(listing)
+            return read()
         async with self._desk.reading:
-            return await asyncio.to_thread(offer.read, listing)
+            return await asyncio.to_thread(read)
 
     def _failed(self, watch: Followed, trouble: Skip) -> None:
         self._count(watch, [trouble])

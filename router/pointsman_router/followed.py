@@ -31,6 +31,8 @@ class Followed:
         self.task: asyncio.Task[None] | None = None
         self.begun = 0
         """How many listings have begun so far."""
+        self.reading_took_s = 0.0
+        """For how long what the last one brought was read, the waiting for a place left out."""
         self.awaited: list[tuple[int, asyncio.Future[bool]]] = []
         """Who waits for the end of which listing."""
 

@@ -709,6 +709,55 @@ async def test_large_lists_are_read_two_at_a_time_and_small_ones_need_no_place()
         assert len(bench.names() or []) == 100
 
 
+@pytest.mark.parametrize(
+    ("took_s", "rest_s"),
+    [
+        pytest.param(2.0, 2.0, id="long"),
+        pytest.param(0.1, 0.3, id="short"),
+    ],
+)
+async def test_a_list_that_is_read_for_long_rests_for_as_long_whoever_asks_for_it(
+    took_s: float, rest_s: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large = LegacyServer([tool(f"t{n}", "x" * 1000) for n in range(100)])
+    read = offer.read
+    async with RawUpstream(large) as upstream, discovering() as bench:
+
+        def reads(listing: Listing) -> Offer:
+            bench.time.passes(took_s)
+            return read(listing)
+
+        monkeypatch.setattr(offer, "read", reads)
+        bench.follow(a=upstream.url())
+        await bench.idles()
+        bench.discovery.nudge("a")
+        await until(lambda: bench.time.waits_s == [rest_s])
+        await listed_again(bench, upstream, rest_s)
+
+
+async def test_waiting_for_a_place_to_read_is_no_reading(monkeypatch: pytest.MonkeyPatch) -> None:
+    large = LegacyServer([tool(f"t{n}", "x" * 1000) for n in range(100)])
+    read = offer.read
+    async with RawUpstream(large) as upstream, discovering() as bench:
+
+        def reads(listing: Listing) -> Offer:
+            bench.time.passes(2)
+            return read(listing)
+
+        monkeypatch.setattr(offer, "read", reads)
+        await bench.desk.reading.acquire()
+        await bench.desk.reading.acquire()
+        bench.follow(a=upstream.url())
+        await until(lambda: upstream.requests("tools/list"))
+        bench.time.passes(5)
+        bench.desk.reading.release()
+        await bench.idles()
+        bench.desk.reading.release()
+        bench.discovery.nudge("a")
+
+        await until(lambda: bench.time.waits_s == [2])
+
+
 async def test_an_upstream_that_refuses_a_list_serves_its_tools_and_what_it_listed_before(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
