@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 # What makes a tool the tool that somebody approved. Icons and `_meta` may change freely.
@@ -30,14 +30,22 @@ def definition(tool: bytes) -> str:
     Key order and white space do not count; numbers count as they are spelled. Raises ValueError
     where `tool` is no JSON object.
     """
-    members = json.loads(
-        tool, parse_float=_Spelling, parse_int=_Spelling, object_pairs_hook=_Members
-    )
+    members = _read(tool)
     if not isinstance(members, _Members):
         raise ValueError("a tool's definition is an object")
     defining = _Members(member for member in members if member[0] in DEFINING)
     canonical = "".join(_canonical(defining))
     return f"sha256:{hashlib.sha256(canonical.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def same(some: Mapping[str, bytes], others: Mapping[str, bytes]) -> bool:
+    """Say whether two objects are the same, as definitions are; given the JSON of their members.
+
+    Costs little where they are spelled alike. Raises ValueError where one of them is no JSON.
+    """
+    return some.keys() == others.keys() and all(
+        raw == others[name] or _spelled(raw) == _spelled(others[name]) for name, raw in some.items()
+    )
 
 
 def is_digest(text: str) -> bool:
@@ -63,6 +71,14 @@ def revision(lines: Iterable[Line]) -> str:
         [f"{listed}\t{server}\t{tool}\t{of}\n" for listed, server, tool, of in sorted(lines)]
     )
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _read(raw: bytes) -> Any:
+    return json.loads(raw, parse_float=_Spelling, parse_int=_Spelling, object_pairs_hook=_Members)
+
+
+def _spelled(raw: bytes) -> str:
+    return "".join(_canonical(_read(raw)))
 
 
 def _canonical(value: Any) -> Iterable[str]:

@@ -240,10 +240,13 @@ class Discovery:
         return at_least_ms
 
     async def _read(self, watch: Followed, listing: Listing) -> Offer:
+        known = watch.belief.finding.offer
+
         def read() -> Offer:
             begun_s = self._clock.now_s()
             try:
-                return offer.read(listing)
+                offered = offer.read(listing)
+                return offered.spelled_as(known) if known else offered
             finally:
                 watch.reading_took_s = self._clock.now_s() - begun_s
 

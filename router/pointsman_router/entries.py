@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from pointsman_contract import names, rawjson
+from pointsman_contract import digest, names, rawjson
 from pointsman_contract.report import ToolReason
 from pointsman_router import entrycheck
 from pointsman_router.entrycheck import KNOWN_BY, Kind
@@ -36,6 +36,12 @@ class Entries:
     spelled: frozenset[str] = frozenset()
     """Every name that the upstream wrote, also where it is left out."""
 
+    def spelled_as(self, known: "Entries") -> "Entries":
+        """Return these, and as `known` has it what is spelled otherwise and is the same."""
+        before = {entry.name: entry for entry in known.entries}
+        entries = (_spelled_as(entry, before.get(entry.name)) for entry in self.entries)
+        return replace(self, entries=tuple(entries))
+
 
 def read(kind: Kind, raws: Iterable[bytes]) -> Entries:
     """Return what a list of this kind, page after page, comes to: no entry costs its siblings."""
@@ -59,6 +65,12 @@ def read(kind: Kind, raws: Iterable[bytes]) -> Entries:
         skipped=tuple(sorted(skipped, key=lambda each: (each.name, each.reason))),
         spelled=frozenset(count),
     )
+
+
+def _spelled_as(entry: Entry, known: Entry | None) -> Entry:
+    if known is None or not digest.same(dict(entry.members), dict(known.members)):
+        return entry
+    return known
 
 
 def _read(kind: Kind, raw: bytes) -> tuple[str | None, Entry | LeftOut]:

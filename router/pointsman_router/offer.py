@@ -104,6 +104,21 @@ class Offer:
             templates=(known if Kind.TEMPLATE in lists else self).templates,
         )
 
+    def spelled_as(self, known: "Offer") -> "Offer":
+        """Return this offer, and as `known` has it what is spelled otherwise and is the same.
+
+        Some upstreams write the members of an object in another order each time. To find that may
+        take as long as to read an offer.
+        """
+        before = {tool.name: tool for tool in known.tools}
+        return replace(
+            self,
+            tools=tuple(_spelled_as(tool, before.get(tool.name)) for tool in self.tools),
+            prompts=self.prompts.spelled_as(known.prompts),
+            resources=self.resources.spelled_as(known.resources),
+            templates=self.templates.spelled_as(known.templates),
+        )
+
     def only(self, exposes: Collection[Exposed]) -> "Offer":
         """Return what of this offer is exposed, as if nothing else had ever been asked for."""
         has_tools = Exposed.TOOLS in exposes
@@ -167,6 +182,16 @@ def read(listing: Listing) -> Offer:
         templates=entries.read(Kind.TEMPLATE, listing.templates),
         refused=listing.refused,
     )
+
+
+def _spelled_as(tool: Tool, known: Tool | None) -> Tool:
+    if known is None or tool.digest != known.digest:
+        return tool
+    return known if digest.same(_beside_digest(tool), _beside_digest(known)) else tool
+
+
+def _beside_digest(tool: Tool) -> Mapping[str, bytes]:
+    return {name: raw for name, raw in tool.members if name not in digest.DEFINING}
 
 
 def _read(raw: bytes) -> tuple[str | None, Tool | LeftOut]:

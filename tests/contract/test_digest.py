@@ -82,6 +82,29 @@ def test_neither_order_of_keys_nor_white_space_nor_escapes_count(
 
 
 @pytest.mark.parametrize(
+    ("some", "others", "expected"),
+    [
+        pytest.param({"a": b"1"}, {"a": b"1"}, True, id="the same bytes"),
+        pytest.param(
+            {"a": b'[{"x":1,"y":"\xc3\xa9"}]', "b": b"2"},
+            {"b": b"2", "a": b'[{"y": "\\u00e9", "x": 1}]'},
+            True,
+            id="another order of keys, white space and escapes",
+        ),
+        pytest.param({"a": b"1"}, {"a": b"1.0"}, False, id="another spelling of a number"),
+        pytest.param({"a": b"[1,2]"}, {"a": b"[2,1]"}, False, id="the order of a list"),
+        pytest.param({"a": b"1"}, {}, False, id="one member less"),
+        pytest.param({"a": b"1"}, {"b": b"1"}, False, id="another member"),
+    ],
+)
+def test_members_are_the_same_as_definitions_are(
+    some: Mapping[str, bytes], others: Mapping[str, bytes], expected: bool
+) -> None:
+    assert digest.same(some, others) is expected
+    assert digest.same(others, some) is expected
+
+
+@pytest.mark.parametrize(
     ("one", "other"),
     [
         pytest.param(b"1", b"1.0", id="a whole number and one with a point"),

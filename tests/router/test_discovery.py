@@ -350,6 +350,21 @@ async def test_an_offer_is_refreshed_and_only_real_changes_are_told() -> None:
         assert bench.changes == 2
 
 
+async def test_an_upstream_that_writes_its_members_in_any_order_changes_nothing() -> None:
+    greet = tool("greet", _meta={"a": 1, "b": 2})
+    server = LegacyServer([greet])
+    async with RawUpstream(server) as upstream, discovering() as bench:
+        bench.follow(a=upstream.url())
+        await bench.idles()
+        first = bench.finding()
+        other_order = dict(reversed(greet.items()))
+        server.tools[:] = [other_order | {"_meta": {"b": 2, "a": 1}}]
+        await listed_again(bench, upstream, 72)
+
+        assert bench.finding() is first
+        assert bench.changes == 1
+
+
 async def listed_again(bench: Bench, upstream: RawUpstream, after_s: float) -> None:
     """Let time pass and wait until a listing has begun and ended."""
     await bench.idles()

@@ -1,6 +1,7 @@
 """What becomes of an upstream's list: each tool usable, or left out with a reason."""
 
 import json
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -253,6 +254,59 @@ def test_another_definition_has_another_digest(other: bytes) -> None:
     }
 
     assert len(digests) == 3
+
+
+WHOLE = {
+    "name": "odd",
+    "description": "é",
+    "inputSchema": OBJECT | {"properties": {"a": {"type": "string"}, "b": {"type": "string"}}},
+    "icons": [{"src": "x", "theme": "dark"}],
+    "_meta": {"a": 1, "b": {"c": 2, "d": 3}},
+}
+
+
+def turned(value: Any) -> Any:
+    """The same value, the members of each object in the opposite order."""
+    if isinstance(value, dict):
+        return {key: turned(member) for key, member in reversed(value.items())}
+    return [turned(item) for item in value] if isinstance(value, list) else value
+
+
+def beside(*tools: object, entry: object = None) -> Offer:
+    raw = tuple(json.dumps(tool, ensure_ascii=False).encode() for tool in tools)
+    prompts = (json.dumps(entry).encode(),) if entry else ()
+    return offer.read(Listing(raw, "2025-11-25", prompts=prompts))
+
+
+def test_what_is_only_spelled_otherwise_stays_as_it_was_known() -> None:
+    ask = {"name": "ask", "arguments": [{"name": "a", "required": True}], "x": {"y": 1, "z": 2}}
+    known = beside(WHOLE, entry=ask)
+
+    again = beside(turned(WHOLE), entry=turned(ask))
+
+    assert again != known
+    assert again.spelled_as(known) == known
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"description": "e"}, id="its definition"),
+        pytest.param({"icons": [{"src": "y", "theme": "dark"}]}, id="an icon"),
+        pytest.param({"_meta": {"a": 1, "b": {"c": 2, "d": 4}}}, id="its _meta"),
+        pytest.param({"more": 1}, id="a member that nobody knows"),
+    ],
+)
+def test_what_agents_see_otherwise_is_as_it_came(changes: dict[str, object]) -> None:
+    again = beside(turned(WHOLE | changes))
+
+    assert again.spelled_as(beside(WHOLE)) == again
+
+
+def test_a_prompt_that_changed_is_as_it_came() -> None:
+    again = beside(entry={"name": "ask", "title": "B"})
+
+    assert again.spelled_as(beside(entry={"name": "ask", "title": "A"})) == again
 
 
 @given(
