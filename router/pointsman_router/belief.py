@@ -10,7 +10,8 @@
 | tools             | a failure             | the tools as before, stale, for `keep_s`            |
 | nothing           | a failure             | nothing, and why                                    |
 | entries of a kind | an error in the place | all else anew; these as before, for                 |
-|                   | of their list         | `keep_s`                                            |
+|                   | of their list, or a   | `keep_s`                                            |
+|                   | list beyond bounds    |                                                     |
 | entries of a kind | none of them          | all else anew; these as before, until they are      |
 |                   |                       | missing three times                                 |
 """

@@ -35,7 +35,7 @@ class Listing:
     resources: tuple[bytes, ...] = ()
     templates: tuple[bytes, ...] = ()
     refused: Mapping[Kind, Skip] = field(default_factory=dict)
-    """The lists in whose place the upstream answered an error, and with which."""
+    """The lists in whose place an error came, or nothing that may be taken for one, and why."""
 
     @property
     def size_bytes(self) -> int:

@@ -1,12 +1,13 @@
 """What is exposed beside tools is listed with them, and nothing else is asked for."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from bench.behaviours import closes, errs, in_turn, responds, results_in
+from bench.behaviours import closes, cuts, errs, hangs, in_turn, responds, results_in
 from bench.legacy_server import LegacyServer, tool
-from bench.links import linked
+from bench.links import QUICK, linked
 from bench.modern_server import MODERN, ModernServer
 from bench.raw_upstream import Behaviour, RawUpstream
 from pointsman_contract.meta import Exposed, Protocol
@@ -14,11 +15,14 @@ from pointsman_contract.report import ServerReason
 from pointsman_router.entrycheck import Kind
 from pointsman_router.offer import Listing
 from pointsman_router.registry import Skip
-from pointsman_router.upstream import Trouble
+from pointsman_router.upstream import Limits, Trouble
 
 EVERYTHING = tuple(Exposed)
 ASK, OTHER, PAGE, ROW = ({"name": name} for name in ("ask", "other", "page", "row"))
 ALL = ("tools", "prompts", "resources")
+SMALL = replace(
+    QUICK, first_byte_s=0.2, page_max_bytes=4000, pages_max=5, tools_max=20, list_max_bytes=6000
+)
 
 
 def legacy(*capabilities: str, **on: Behaviour) -> LegacyServer:
@@ -44,10 +48,11 @@ async def listed(
     server: LegacyServer | ModernServer,
     *exposes: Exposed,
     protocol: Protocol = Protocol.LEGACY,
+    limits: Limits = QUICK,
 ) -> tuple[Listing, set[str]]:
     async with (
         RawUpstream(server) as upstream,
-        linked(upstream.url(), exposes=exposes, protocol=protocol) as link,
+        linked(upstream.url(), limits, exposes=exposes, protocol=protocol) as link,
     ):
         listing = await link.list()
         asked = {one.rpc_method for one in upstream.received if one.rpc_method.endswith("/list")}
@@ -107,14 +112,90 @@ async def test_a_list_that_a_server_does_not_know_is_empty() -> None:
     "broken",
     [
         pytest.param(responds(500), id="HTTP 500"),
-        pytest.param(results_in({"prompts": {}}), id="no list"),
-        pytest.param(results_in({"prompts": [], "nextCursor": "x"}), id="pages without end"),
         pytest.param(closes(), id="a lost connection"),
+        pytest.param(hangs(), id="silence"),
     ],
 )
 async def test_a_list_that_breaks_off_leaves_nothing_half_known(broken: Behaviour) -> None:
     with pytest.raises(Trouble):
-        await listed(legacy(*ALL, prompts__list=broken), *EVERYTHING)
+        await listed(legacy(*ALL, prompts__list=broken), *EVERYTHING, limits=SMALL)
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason", "says"),
+    [
+        pytest.param(
+            results_in({"prompts": {}}),
+            "ProtocolViolation",
+            "list of prompts is none",
+            id="no list",
+        ),
+        pytest.param(
+            results_in({"prompts": [], "nextCursor": "x"}),
+            "CursorLoop",
+            "list of prompts never ends",
+            id="pages without end",
+        ),
+        pytest.param(
+            results_in({"prompts": [{"name": str(n)} for n in range(21)]}),
+            "ListTooLarge",
+            "more than 20 prompts",
+            id="many prompts",
+        ),
+        pytest.param(
+            in_turn(*(results_in({"prompts": [], "nextCursor": str(n)}) for n in range(9))),
+            "ListTooLarge",
+            "more than 5 pages",
+            id="many pages",
+        ),
+        pytest.param(
+            results_in({"prompts": [{"name": "x" * 5000}]}),
+            "ListTooLarge",
+            "larger than 4000 bytes",
+            id="a large page",
+        ),
+        pytest.param(
+            in_turn(
+                *(
+                    results_in({"prompts": [{"name": "x" * 3500}], "nextCursor": str(n)})
+                    for n in range(9)
+                )
+            ),
+            "ListTooLarge",
+            "list of prompts is larger than",
+            id="large pages in sum",
+        ),
+        pytest.param(
+            results_in({"prompts": []}, rpc_id="another"),
+            "ProtocolViolation",
+            "another request",
+            id="somebody else's answer",
+        ),
+        pytest.param(
+            cuts({"prompts": []}, 20), "ProtocolViolation", "broke off", id="a cut answer"
+        ),
+    ],
+)
+async def test_a_list_that_is_none_or_beyond_bounds_costs_no_other(
+    broken: Behaviour, reason: str, says: str
+) -> None:
+    server = legacy(*ALL, prompts__list=broken)
+
+    listing, _ = await listed(server, *EVERYTHING, limits=SMALL)
+
+    assert count(listing) == (1, 0, 1, 1)
+    assert listing.refused.keys() == {Kind.PROMPT}
+    assert listing.refused[Kind.PROMPT].reason == reason
+    assert says in listing.refused[Kind.PROMPT].message
+
+
+async def test_a_session_that_cannot_be_opened_again_is_no_matter_of_one_list() -> None:
+    welcome = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}, "prompts": {}}}
+    opened = results_in(welcome, **{"Mcp-Session-Id": "s"})
+    server = legacy(initialize=in_turn(opened, results_in({}), opened), prompts__list=responds(404))
+
+    with pytest.raises(Trouble, match="initialize"):
+        await listed(server, *EVERYTHING)
 
 
 REFUSABLE = {

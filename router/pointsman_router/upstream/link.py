@@ -3,6 +3,8 @@
 import asyncio
 from collections.abc import Callable, Mapping
 
+from pointsman_contract.report import ServerReason
+from pointsman_router.failures import Executed
 from pointsman_router.jsonrpc import RpcError
 from pointsman_router.offer import Listing
 from pointsman_router.registry import Skip, Target
@@ -26,6 +28,10 @@ from pointsman_router.upstream.throttle import Throttle
 from pointsman_router.upstream.trouble import Trouble
 
 _NONE = Pages(())
+# What may be wrong with one list of an upstream whose others are worth serving.
+_OF_ONE_LIST = frozenset(
+    [ServerReason.LIST_TOO_LARGE, ServerReason.CURSOR_LOOP, ServerReason.PROTOCOL_VIOLATION]
+)
 
 
 class Link:
@@ -169,7 +175,10 @@ class Link:
         )
 
     async def _every(self, of: Listable, max_bytes: int) -> Pages | Trouble:
-        """Return all pages of a list, none of what the upstream does not have, or its error."""
+        """Return all pages of a list, none of what the upstream does not have, or what is wrong.
+
+        Raises Trouble that is not the list's own.
+        """
         capability = of.method.partition("/")[0]
         if of is not pages.TOOLS and not _may_offer(await self._standing.get(), capability):
             return _NONE
@@ -177,7 +186,13 @@ class Link:
         async def page(params: Mapping[str, bytes]) -> Result | RpcError:
             return await self._page(of.method, params)
 
-        match await pages.every(of, page, self._limits, max_bytes):
+        try:
+            found = await pages.every(of, page, self._limits, max_bytes)
+        except Trouble as met:
+            if _is_of_one_list(met):
+                return met
+            raise
+        match found:
             case Pages() as whole:
                 return whole
             case Refused(why, is_unknown):
@@ -216,3 +231,8 @@ class Link:
 
 def _may_offer(terms: Terms, capability: str) -> bool:
     return terms.declared is None or capability in terms.declared
+
+
+def _is_of_one_list(met: Trouble) -> bool:
+    # What was met before the list was asked for, as in opening a session, is the upstream's.
+    return met.reason in _OF_ONE_LIST and met.executed is not Executed.NO
