@@ -52,8 +52,8 @@ async def _read(session: aiohttp.ClientSession, url: str, filter_: str) -> Overv
     newest = whole
     while (behind := newest.next) is not None:
         asked = {"q": filter_, "tools": "1", "after": behind.after}
-        if behind.after_tool is not None:
-            asked["after_tool"] = behind.after_tool
+        if behind.after_tools is not None:
+            asked["after_tools"] = str(behind.after_tools)
         newest = await _part(session, url, asked)
         if _standing(newest) != _standing(whole):
             return None

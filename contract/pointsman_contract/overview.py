@@ -114,10 +114,13 @@ class Totals(_Part, frozen=True):
 
 
 class Next(_Part, frozen=True):
-    """Where the next part begins: behind a server, or behind one of its tools."""
+    """Where the next part begins: behind a server, or within it, behind so many of its tools.
+
+    They are counted, for a name may be longer than an address can hold.
+    """
 
     after: str
-    after_tool: str | None = None
+    after_tools: int | None = None
 
 
 class Overview(_Part, frozen=True):

@@ -163,7 +163,7 @@ def _more(overview: Overview, wish: Wish) -> Html | None:
         server=wish.server,
         tools="1" if wish.tools else None,
         after=behind.after,
-        after_tool=behind.after_tool,
+        after_tools=None if behind.after_tools is None else str(behind.after_tools),
     )
     return element("a", "Next part", href=next_part, class_="more", rel="next")
 

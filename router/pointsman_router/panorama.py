@@ -166,19 +166,20 @@ def _part(
     space = _Space()
     for match in matches:
         id_ = match.entry.id
-        tool = after.after_tool if after and id_ == after.after else None
-        if after and id_ <= after.after and tool is None:
+        told = after.after_tools if after and id_ == after.after else None
+        if after and id_ <= after.after and told is None:
             continue
         if len(servers) == SERVERS_MAX or not space.is_left:
             return tuple(servers), Next(servers[-1].id)
         if not is_detailed:
             servers.append(_server(match))
             continue
-        wanted = [each for each in match.tools if tool is None or each.name > tool]
+        begin = told or 0
+        wanted = match.tools[begin:]
         shown = _told(match.entry, wanted, moment, space)
-        servers.append(_detailed(match, shown, space, is_continued=tool is not None))
+        servers.append(_detailed(match, shown, space, is_continued=told is not None))
         if len(shown) < len(wanted):
-            return tuple(servers), Next(id_, shown[-1].name)
+            return tuple(servers), Next(id_, begin + len(shown))
     return tuple(servers), None
 
 

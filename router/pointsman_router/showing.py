@@ -12,7 +12,7 @@ from pointsman_router.panorama import FILTER_MAX_LENGTH, Moment, Wish
 
 _HTML = "text/html"
 _JSON = "application/json"
-_PARAMETERS = ("q", "server", "tools", "after", "after_tool")
+_PARAMETERS = ("q", "server", "tools", "after", "after_tools")
 _HEADERS = {
     "Cache-Control": "no-store",
     "Content-Security-Policy": POLICY,
@@ -47,14 +47,22 @@ def wish(query: Iterable[tuple[str, str]]) -> Wish:
             raise ValueError(f"{name} must hold at most {FILTER_MAX_LENGTH} characters")
     if given.get("tools", "") not in ("", "1"):
         raise ValueError("tools must be 1 or absent")
-    if "after_tool" in given and "after" not in given:
-        raise ValueError("after_tool must stand beside after")
+    if "after_tools" in given and "after" not in given:
+        raise ValueError("after_tools must stand beside after")
     return Wish(
         filter=given.get("q", "").strip(),
         server=given.get("server") or None,
         tools=given.get("tools") == "1",
-        after=Next(given["after"], given.get("after_tool")) if "after" in given else None,
+        after=Next(given["after"], _count(given.get("after_tools"))) if "after" in given else None,
     )
+
+
+def _count(text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit()):
+        raise ValueError("after_tools must be a number")
+    return int(text)
 
 
 def wants_json(accept: str) -> bool:

@@ -114,6 +114,16 @@ async def test_all_parts_are_shown_as_one() -> None:
     assert shown.next is None
 
 
+async def test_a_long_name_ends_no_reading() -> None:
+    names = [f"{number:04}{'x' * 9_000}" for number in range(panorama.TOOLS_MAX * 2 + 20)]
+    made = built(Known(server("a"), found(*names)))
+    async with listening(reporting.build(made, None, myself=Self("i", "t"), now="now")) as port:
+        port.catalogues.put(made)
+        shown = await adminport.shown(adminport.address(port.url), "")
+
+    assert [tool.name for tool in shown.servers[0].tools] == names
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -1,6 +1,8 @@
 """The page as the admin port answers it, and what making it costs the others."""
 
 import asyncio
+import html
+import re
 import time
 
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from bench.adminport import Port, listening, reporting
 from bench.catalogues import Known, built, definition, found, server
 from pointsman_contract import overview
+from pointsman_router import panorama
 from pointsman_router import reporting as reports
 from pointsman_router.reporting import Self
 
@@ -45,6 +48,19 @@ async def test_who_names_json_gets_the_same_as_json() -> None:
     assert answer.headers["Content-Type"] == "application/json; charset=utf-8"
     shown = overview.load(answer.body)
     assert [tool.exposed_name for tool in shown.servers[0].tools] == ["github.search"]
+
+
+async def test_the_next_part_can_be_asked_for_whatever_the_tools_are_called() -> None:
+    names = [f"{number:04}{'x' * 9_000}é" for number in range(panorama.TOOLS_MAX + 1)]
+    async with listening() as port:
+        take_over(port, Known(server("a"), found(*names)), Known(server("b"), found("last")))
+        first = await port.get("/?tools=1")
+        (link,) = re.findall(r'href="([^"]+)" class="more"', first.body.decode())
+        second = await port.get(html.unescape(link))
+
+    assert second.status == 200
+    assert names[-1].encode() in second.body
+    assert b"b__last" in second.body
 
 
 async def test_head_is_answered_as_get_without_the_page() -> None:

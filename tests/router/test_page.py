@@ -112,7 +112,7 @@ def everything(text: str, state: State = State.SERVING) -> Overview:
         servers=(server,),
         views=(View(text, State.SKIPPED, "2026-01-01T00:00:00Z", text, 1, 5, (text,), (text,)),),
         failures=(Failure("2026-01-01T00:00:00Z", text, "call", "Timeout", text, times=3),),
-        next=Next(text, text),
+        next=Next(text, 1),
     )
 
 

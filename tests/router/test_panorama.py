@@ -234,8 +234,14 @@ def test_a_server_of_many_tools_is_shown_in_parts_with_what_it_leaves_out_once()
         *(f"a.{name}" for name in names),
         "b.x",
     ]
-    assert shown[0].next == Next("a", names[panorama.TOOLS_MAX - 1])
+    assert shown[0].next == Next("a", panorama.TOOLS_MAX)
     assert sum(len(each.skipped_tools) for part in shown for each in part.servers) == 1
+
+
+def test_a_part_that_begins_behind_the_last_tool_goes_on_with_the_next_server() -> None:
+    at = moment(serving("a", "x"), serving("b", "y"))
+
+    assert tools(seen(at, tools=True, after=Next("a", 10**400))) == ["b.y"]
 
 
 def test_large_definitions_make_smaller_parts() -> None:

@@ -25,10 +25,11 @@ def moment() -> Moment:
         ([("server", "a/b")], Wish(server="a/b")),
         ([("server", "")], Wish()),
         ([("tools", "1"), ("after", "a/b")], Wish(tools=True, after=Next("a/b"))),
-        ([("after", "a"), ("after_tool", "")], Wish(after=Next("a", ""))),
+        ([("after", "a"), ("after_tools", "200")], Wish(after=Next("a", 200))),
+        ([("after", "a"), ("after_tools", "0")], Wish(after=Next("a", 0))),
         ([("utm", "1"), ("utm", "2")], Wish()),
     ],
-    ids=["nothing", "filter", "server", "no server", "part", "in a server", "foreign"],
+    ids=["nothing", "filter", "server", "no server", "part", "in a server", "its first", "foreign"],
 )
 def test_a_query_is_a_wish(query: list[tuple[str, str]], wish: Wish) -> None:
     assert showing.wish(query) == wish
@@ -41,9 +42,12 @@ def test_a_query_is_a_wish(query: list[tuple[str, str]], wish: Wish) -> None:
         ([("server", "a"), ("server", "a")], "server must be there once"),
         ([("q", "x" * (FILTER_MAX_LENGTH + 1))], "q must hold at most 400 characters"),
         ([("tools", "all")], "tools must be 1 or absent"),
-        ([("after_tool", "x")], "after_tool must stand beside after"),
+        ([("after_tools", "2")], "after_tools must stand beside after"),
+        ([("after", "a"), ("after_tools", "x")], "after_tools must be a number"),
+        ([("after", "a"), ("after_tools", "-1")], "after_tools must be a number"),
+        ([("after", "a"), ("after_tools", "²")], "after_tools must be a number"),
     ],
-    ids=["twice", "the same twice", "long", "tools", "alone"],
+    ids=["twice", "the same twice", "long", "tools", "alone", "a word", "negative", "raised"],
 )
 def test_a_wrong_parameter_is_named(query: list[tuple[str, str]], said: str) -> None:
     with pytest.raises(ValueError, match=said):
