@@ -11,6 +11,8 @@ from bench import tools
 CHART = Path(__file__).resolve().parents[2] / "charts" / "pointsman"
 RELEASE = "pointsman"
 NAMESPACE = "agents"
+# The oldest that the chart takes.
+KUBERNETES = "1.31.0"
 
 _TIMEOUT_S = 100.0
 
@@ -45,9 +47,9 @@ def template(
 ) -> str:
     """What the chart renders with these values (`-f FILE`, `--set NAME=VALUE`), as YAML.
 
-    For the oldest Kubernetes that the chart takes, whichever Helm renders it.
+    For the same Kubernetes, whichever Helm renders it.
     """
-    where = ["--namespace", namespace, "--kube-version", "1.29.0"]
+    where = ["--namespace", namespace, "--kube-version", KUBERNETES]
     return run("template", release, CHART, *where, *values, stdin=stdin)
 
 

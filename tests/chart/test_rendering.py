@@ -1,8 +1,11 @@
 """Whether every combination of values makes sound objects, and the defaults those agreed on."""
 
+import re
 import shutil
+import sys
 import tarfile
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,6 +15,14 @@ from bench import helm
 from chart import golden_files, kubernetes_schema, rendering
 
 ROOT = Path(__file__).parents[2]
+
+# From which Kubernetes 1.x on the API server takes a function in the rules of a new kind: one
+# minor behind the first that has it, so that a rollback still knows it.
+KNOWN_SINCE = {
+    **dict.fromkeys(("all", "contains", "dyn", "has", "matches", "size", "startsWith"), 25),
+    **dict.fromkeys(("lowerAscii", "replace", "split"), 25),
+    "isIP": 31,
+}
 
 each_combination = pytest.mark.parametrize("name", rendering.COMBINATIONS)
 
@@ -129,7 +140,7 @@ def test_a_version_with_build_metadata_makes_sound_labels(tmp_path: Path) -> Non
     path = chart / "Chart.yaml"
     said = yaml.safe_load(path.read_text())
     path.write_text(yaml.safe_dump({**said, "version": f"{said['version']}+1"}))
-    where = (helm.RELEASE, chart, "--kube-version", "1.29.0")
+    where = (helm.RELEASE, chart, "--kube-version", helm.KUBERNETES)
 
     made = rendering.read(helm.run("template", *where, *rendering.IMAGE))
 
@@ -137,8 +148,43 @@ def test_a_version_with_build_metadata_makes_sound_labels(tmp_path: Path) -> Non
     assert charts == {f"pointsman-{said['version']}_1"}
 
 
-def test_kubernetes_without_native_sidecars_is_refused() -> None:
-    old = ("--kube-version", "1.28.9")
+def test_kubernetes_that_would_refuse_a_kind_is_refused() -> None:
+    old = ("--kube-version", "1.30.14")
 
-    with pytest.raises(helm.HelmFailed, match=r"kubeVersion: >=1\.29"):
+    with pytest.raises(helm.HelmFailed, match=r"kubeVersion: >=1\.31"):
         helm.template(*rendering.IMAGE, *old)
+
+
+def test_the_oldest_kubernetes_knows_every_function_of_the_kinds_rules() -> None:
+    oldest = int(helm.KUBERNETES.split(".")[1])
+    crds = [
+        yaml.safe_load((golden_files.CRDS / name).read_text()) for name in golden_files.CRD_FILES
+    ]
+    called = {
+        name
+        for rule in _rules(crds)
+        for name in re.findall(r"([A-Za-z]+)\(", re.sub(r"'[^']*'", "", rule))
+    }
+
+    assert called
+    assert {name for name in called if KNOWN_SINCE.get(name, sys.maxsize) > oldest} == set()
+
+
+def test_the_readme_names_the_oldest_versions() -> None:
+    chart = yaml.safe_load((helm.CHART / "Chart.yaml").read_text())
+    kubernetes = helm.KUBERNETES.rpartition(".")[0]
+
+    assert chart["kubeVersion"] == f">={helm.KUBERNETES}-0"
+    assert f"Kubernetes {kubernetes} and Helm 3.17, or newer" in (ROOT / "README.md").read_text()
+
+
+def _rules(part: object) -> Iterator[str]:
+    """Every rule in CEL, however deep."""
+    if isinstance(part, dict):
+        if isinstance(rule := part.get("rule"), str):
+            yield rule
+        for below in part.values():
+            yield from _rules(below)
+    elif isinstance(part, list):
+        for below in part:
+            yield from _rules(below)
