@@ -132,6 +132,12 @@ def _selector(value: object) -> LabelSelector:
     field = "spec.servers.selector"
     if not isinstance(value, Mapping):
         raise SpecError(field, "must be an object")
+    for name in ("matchLabels", "matchExpressions"):
+        # Read as nothing, it would take more servers than were meant, and alone every one.
+        if name in value and value[name] is None:
+            raise SpecError(
+                f"{field}.{name}", "must not be left blank: selector {} takes every server"
+            )
     return LabelSelector(
         (
             *_labels(value.get("matchLabels"), f"{field}.matchLabels"),

@@ -76,8 +76,6 @@ LONGEST_KEY = f"{'a' * 253}/{'b' * 63}"
         pytest.param({"servers": {"names": None, "selector": {}}}, id="names null"),
         pytest.param({"servers": {"selector": {}}}, id="everything"),
         pytest.param(_labelled(team="support", tier=""), id="labels"),
-        pytest.param({"servers": {"selector": {"matchLabels": None}}}, id="matchLabels null"),
-        pytest.param({"servers": {"selector": {"matchExpressions": None}}}, id="expressions null"),
         pytest.param(_labelled(**{"no label": "of anything"}), id="a key that no label has"),
         pytest.param(
             _expressed(
@@ -133,6 +131,13 @@ def test_what_is_good_is_taken_by_both(asked: ControlPlane, changes: dict[str, A
         pytest.param(_named(None), id="a null"),
         pytest.param(_named(*(f"s{n}" for n in range(SERVERS_MAX + 1))), id="too many"),
         pytest.param({"servers": {"selector": []}}, id="selector a list"),
+        pytest.param({"servers": {"selector": None}}, id="selector null alone"),
+        pytest.param({"servers": {"selector": {"matchLabels": None}}}, id="matchLabels null"),
+        pytest.param({"servers": {"selector": {"matchExpressions": None}}}, id="expressions null"),
+        pytest.param(
+            {"servers": {"selector": {"matchLabels": {"a": "b"}, "matchExpressions": None}}},
+            id="expressions null beside labels",
+        ),
         pytest.param({"servers": {"selector": {"labels": {}}}}, id="an unknown field within"),
         pytest.param(_labelled(), id="no label"),
         pytest.param(_labelled(team=None), id="a label of nothing"),
@@ -184,6 +189,19 @@ def test_what_is_wrong_is_refused_by_both(asked: ControlPlane, changes: dict[str
 
     assert not parsed(body).admitted
     assert not admission.ask(asked, body).admitted
+
+
+@pytest.mark.parametrize("left_blank", ["matchLabels", "matchExpressions"])
+def test_both_say_what_a_selector_left_blank_would_take(
+    asked: ControlPlane, left_blank: str
+) -> None:
+    body = view(servers={"selector": {left_blank: None}})
+    field, problem = f"spec.servers.selector.{left_blank}", "must not be left blank: "
+
+    assert f"{field} {problem}" in parsed(body).message
+    told = admission.ask(asked, body).message
+    assert field in told
+    assert problem in told
 
 
 @pytest.mark.parametrize(
