@@ -208,7 +208,7 @@ def check(files: tuple[Path, ...], as_json: bool) -> None:
 @click.option(
     "--policy", type=click.Choice(["Enforce", "Warn"]), help="Change the policy of the server too."
 )
-@click.option("--prune", is_flag=True, help="With -: take out what is not there any more.")
+@click.option("--prune", is_flag=True, help="With -: take out what is not offered.")
 def approve(
     server: str, tools: tuple[str, ...], url: str | None, policy: str | None, prune: bool
 ) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from pointsman_contract import labels, strictjson
 from pointsman_contract.meta import Definitions
-from pointsman_contract.report import Report, SkippedTool, ToolReason
+from pointsman_contract.report import Report, SkippedTool, ToolReason, printable
 from pointsman_operator import spec, toolspec
 from pointsman_operator.specerror import SpecError
 
@@ -41,13 +41,17 @@ class Approvable:
     waiting: frozenset[str] = frozenset()
     """What is left out until it is approved."""
     left_out: Mapping[str, str] = field(default_factory=dict)
-    """What is left out for another reason, with that."""
+    """What is left out for another reason, with that; by names as they are shown (`printable`)."""
     aliases: Mapping[str, str] = field(default_factory=dict)
     """The tools' own names, by those that agents use."""
     partial: str = ""
     """What of the status leaves it open whether there are others; empty where there are none."""
     differs: bool = False
     """Whether the routers differ, so that what one of them has may be missing here."""
+    is_behind: bool = False
+    """Whether this is of the resource as it was before it was changed."""
+    generation: int | None = None
+    """Of the resource; None where that is not known."""
     before: Definitions | None = None
     """What the resource says so far; None where that is not known."""
 
@@ -55,6 +59,13 @@ class Approvable:
     def is_whole(self) -> bool:
         """Whether there are no others."""
         return not self.partial
+
+    def why_left_out(self, name: str) -> str | None:
+        """Return for what reason a tool is left out, other than that it waits; None if it is not.
+
+        Of a long name no more is known than is shown: others that begin like it are taken for it.
+        """
+        return self.left_out.get(name, self.left_out.get(printable(name)))
 
 
 def reported(report: Report, server: str) -> Approvable:
@@ -71,6 +82,7 @@ def reported(report: Report, server: str) -> Approvable:
             for tool in entry.tools
             for alias in (tool.exposed_name, tool.safe_name)
         },
+        generation=entry.generation,
     )
     found = _with_skipped(found, entry.skipped_tools)
     if not found.digests:
@@ -106,6 +118,7 @@ def stated(data: bytes) -> Approvable:
         },
         partial=_partial(body, tools, len(skipped)),
         differs=_DIFFER in _ready(status).get("message", ""),
+        generation=_generation(body),
         before=before,
     )
     found = _with_skipped(
@@ -128,7 +141,13 @@ def stated(data: bytes) -> Approvable:
 def both(resource: Approvable, report: Report) -> Approvable:
     """Return what a router reports of the server of `resource`, beside what that says so far."""
     found = reported(report, resource.server)
-    return replace(found, before=resource.before, differs=resource.differs)
+    newest, served = resource.generation, found.generation
+    return replace(
+        found,
+        before=resource.before,
+        differs=resource.differs,
+        is_behind=newest is not None and served is not None and served < newest,
+    )
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -171,6 +190,11 @@ def _partial(body: Mapping[str, object], tools: Sequence[Mapping[str, str]], lef
     if (reason := _ready(status).get("reason")) in _NOT_OF_NOW:
         return f"holds nothing that the routers are known to serve now ({reason})"
     return ""
+
+
+def _generation(body: Mapping[str, object]) -> int | None:
+    value = _members(body, "metadata").get("generation")
+    return value if isinstance(value, int) else None
 
 
 def _why(status: Mapping[str, object]) -> str:

@@ -14,6 +14,7 @@ from pointsman_operator import manifests, toolspec
 _SHOWN_DIGITS = 12
 
 _ASK_A_ROUTER = "ask a router, with --status URL of its admin port"
+_ASK_AGAIN = "ask again once it serves the change, or see what Ready says of it"
 _PIPE_IT_IN = "pipe in the resource, and give - for its name"
 
 
@@ -31,7 +32,7 @@ class Approval:
     unfit: Mapping[str, str] = field(default_factory=dict)
     """What no resource can hold by its name, with what that must be like."""
     gone: tuple[str, ...] = ()
-    """What was approved before, and is not there any more."""
+    """What was approved before, and is not offered: it is not allowed, or gone."""
     prunes: bool = False
     """Whether that is taken out."""
     policy: Policy | None = None
@@ -59,6 +60,8 @@ def decide(
         raise NotApproved(f"what was approved before is not known: {_PIPE_IT_IN}")
     if found.partial and (prunes or not wanted):
         raise NotApproved(f"the status of {found.server} {found.partial}: {_ASK_A_ROUTER}")
+    if found.is_behind and (prunes or not wanted):
+        raise NotApproved(f"{_behind(found)}: {_ASK_AGAIN}")
     if found.differs and prunes:
         raise NotApproved(
             f"the routers differ in what they see of {found.server}, and one of them may have what"
@@ -93,7 +96,7 @@ def told(approval: Approval) -> Iterator[str]:
         yield f"  {name}: not approved, its name {problem}"
     for name in approval.gone:
         end = "taken out" if approval.prunes else "still approved (--prune takes it out)"
-        yield f"  {name}: not there any more, {end}"
+        yield f"  {name}: not offered (not allowed, or gone), {end}"
     before = found.before.policy if found.before else None
     if approval.policy and approval.policy != before:
         yield f"policy: {f'{before} -> ' if before else ''}{approval.policy}"
@@ -120,10 +123,12 @@ def _missing(found: Approvable, name: str) -> str:
     where = f"of {found.server}"
     if own := found.aliases.get(name):
         return f"{name} is what agents call the tool {own} {where}: name it {own}"
-    if reason := found.left_out.get(name):
+    if reason := found.why_left_out(name):
         return f"{name} {where} is left out, and not for its definition: {reason}"
     if not found.is_whole:
         return f"{name} {where} is not in the status, which {found.partial}: {_ASK_A_ROUTER}"
+    if found.is_behind:
+        return f"{name} {where} is not in the report, and {_behind(found)}: {_ASK_AGAIN}"
     there = approvable.nearest(name, found.digests) or "none is"
     return f"no tool {name} {where} is served or waits for approval: {there}"
 
@@ -134,9 +139,15 @@ def _unfit(names: Iterable[str]) -> dict[str, str]:
 
 
 def _gone(found: Approvable) -> Iterator[str]:
-    if found.before is not None and found.is_whole and not found.differs:
-        there = found.digests.keys() | found.left_out.keys()
-        yield from sorted(found.before.approved.keys() - there)
+    if found.before is None or not found.is_whole or found.is_behind or found.differs:
+        return
+    for name in sorted(found.before.approved.keys() - found.digests.keys()):
+        if found.why_left_out(name) is None:
+            yield name
+
+
+def _behind(found: Approvable) -> str:
+    return f"the router serves {found.server} as it was before it was changed"
 
 
 def _count(approval: Approval) -> int:

@@ -14,7 +14,7 @@ from pointsman import approvable, approval
 from pointsman.approvable import Approvable, NothingTold
 from pointsman.approval import NotApproved
 from pointsman_contract.meta import Policy
-from pointsman_contract.report import Report, ServerReport
+from pointsman_contract.report import Report, ServerReport, printable
 from pointsman_operator import spec
 
 SERVED, WAITING, OLD = (f"sha256:{digit * 64}" for digit in "123")
@@ -125,7 +125,7 @@ def test_a_resource_is_read_with_its_status() -> None:
 
 
 @pytest.mark.parametrize("prunes", [False, True], ids=["left", "taken out"])
-def test_what_is_not_there_any_more_is_taken_out_only_where_that_is_wished(prunes: bool) -> None:
+def test_what_is_not_offered_is_taken_out_only_where_that_is_wished(prunes: bool) -> None:
     before = {"search": SERVED, "gone": OLD, "broken": OLD}
     found = approvable.stated(
         resource(before, "Enforce", tools=[tool("search")], skippedTools=[left_out("broken")])
@@ -164,7 +164,7 @@ def test_a_person_is_told_what_changes_and_how_to_apply_it() -> None:
         "  create: 333333333333 -> 222222222222",
         "  list: 111111111111, new",
         "  search: 111111111111, as before",
-        "  gone: not there any more, still approved (--prune takes it out)",
+        "  gone: not offered (not allowed, or gone), still approved (--prune takes it out)",
         "policy: Warn -> Enforce",
         (
             "to apply it, pipe it into: kubectl patch mcpserver github --namespace tools"
@@ -282,6 +282,42 @@ def test_nothing_is_pruned_while_the_routers_differ(asks: bool) -> None:
     assert "take nothing out before they agree" in refusal(found, prunes=True)
     assert patch(found) == {"approved": {"search": SERVED}}
     assert "gone" not in " ".join(told(found))
+
+
+@pytest.mark.parametrize(("generation", "is_behind"), [(1, True), (2, False), (3, False)])
+def test_nothing_is_pruned_by_a_router_that_serves_the_resource_of_before(
+    generation: int, is_behind: bool
+) -> None:
+    changed = approvable.stated(
+        resource({"search": OLD, "allowed-now": OLD}, "Warn", 2, tools=[tool("search")])
+    )
+    found = approvable.both(changed, report(generation=generation, tools=[tool("search")]))
+
+    assert patch(found, "search") == {"approved": {"search": SERVED}}
+    assert ("allowed-now" in " ".join(told(found, "search"))) is not is_behind
+    if is_behind:
+        for refused in (
+            refusal(found),
+            refusal(found, "search", prunes=True),
+            refusal(found, "allowed-now"),
+        ):
+            assert "the router serves tools/github as it was before it was changed" in refused
+    else:
+        assert patch(found, prunes=True)["approved"] == {"search": SERVED, "allowed-now": None}
+
+
+@pytest.mark.parametrize("name", ["x" * 121, "x" * 128, "soft\u00adhyphen"])
+def test_what_is_left_out_stays_approved_however_its_name_is_shown(name: str) -> None:
+    found = approvable.stated(
+        resource(
+            {name: OLD}, "Warn", tools=[tool("search")], skippedTools=[left_out(printable(name))]
+        )
+    )
+
+    assert patch(found, prunes=True) == {"approved": {"search": SERVED}}
+    assert refusal(found, name).endswith(
+        "of tools/github is left out, and not for its definition: InvalidSchema"
+    )
 
 
 LONG = "x" * 129

@@ -110,7 +110,7 @@ def test_the_resource_says_what_was_approved_and_the_router_what_is_there(
     assert result.stderr.splitlines()[:3] == [
         f"{FIXTURE}: 1 definition to approve",
         f"  add: 000000000000 -> {new}",
-        "  gone: not there any more, taken out",
+        "  gone: not offered (not allowed, or gone), taken out",
     ]
 
 
