@@ -36,6 +36,9 @@ PORT_BOUNDS = (1024, 65535)
 
 IN_A_POD = {"KUBERNETES_SERVICE_HOST": "10.96.0.1", "KUBERNETES_SERVICE_PORT": "443"}
 
+# What a router cannot start without.
+_LEAST = {"POINTSMAN_ROUTER_DIRECTORY": "/servers"}
+
 each_program = pytest.mark.parametrize("program", PROGRAMS)
 
 
@@ -240,6 +243,21 @@ def test_tools_outlive_their_upstream_for_as_long_as_one_says(seconds: str) -> N
     assert default[name] == "86400"
     assert other.environment[name] == seconds
     assert _load("router", other.environment).stale_s == float(seconds)
+
+
+def test_no_proxy_is_asked_for_names_of_the_cluster_whatever_its_domain_is() -> None:
+    proxy = "router.settings.egressProxy=http://proxy.example:3128"
+    plain = _load("router", rendering.with_values(proxy).container("router").environment)
+    other = rendering.with_values(proxy, "clusterDomain=corp.internal").container("router")
+    given = rendering.with_values(
+        proxy, "clusterDomain=corp.internal", "router.settings.noProxy={.svc}"
+    ).container("router")
+
+    assert plain.no_proxy == _load("router", _LEAST).no_proxy
+    assert _load("router", other.environment).no_proxy == tuple(
+        rule.replace("cluster.local", "corp.internal") for rule in plain.no_proxy
+    )
+    assert _load("router", given.environment).no_proxy == (".svc",)
 
 
 def test_the_operator_is_told_whom_to_serve() -> None:
