@@ -130,7 +130,7 @@ def test_the_package_holds_what_is_installed_and_nothing_of_the_tests(tmp_path: 
 
     # Chart.yaml and values as they were written.
     assert top == {
-        *(".helmignore", "Chart.yaml", "files", "templates"),
+        *(".helmignore", "Chart.yaml", "README.md", "files", "templates"),
         *("values.schema.json", "values.yaml"),
     }
 
@@ -170,12 +170,14 @@ def test_the_oldest_kubernetes_knows_every_function_of_the_kinds_rules() -> None
     assert {name for name in called if KNOWN_SINCE.get(name, sys.maxsize) > oldest} == set()
 
 
-def test_the_readme_names_the_oldest_versions() -> None:
+def test_both_readmes_name_the_oldest_versions() -> None:
     chart = yaml.safe_load((helm.CHART / "Chart.yaml").read_text())
     kubernetes = helm.KUBERNETES.rpartition(".")[0]
 
     assert chart["kubeVersion"] == f">={helm.KUBERNETES}-0"
-    assert f"Kubernetes {kubernetes} and Helm 3.17, or newer" in (ROOT / "README.md").read_text()
+    for folder in (ROOT, helm.CHART):
+        said = (folder / "README.md").read_text()
+        assert f"Kubernetes {kubernetes} and Helm 3.17, or newer" in said
 
 
 def _rules(part: object) -> Iterator[str]:
