@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from urllib.parse import unquote
 
 from pointsman_router import ecmapattern, toolcheck
-from pointsman_router.toolcheck import JSON
+from pointsman_router.demands import JSON
 
 _ANCHOR = re.compile(r"[a-z_][-a-z0-9._]*", re.ASCII | re.IGNORECASE)
 

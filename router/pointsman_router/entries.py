@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from pointsman_contract import digest, names, rawjson
 from pointsman_contract.report import ToolReason
-from pointsman_router import entrycheck
+from pointsman_router import demands, entrycheck
 from pointsman_router.entrycheck import KNOWN_BY, Kind
 from pointsman_router.leftout import LeftOut
 
@@ -88,18 +88,18 @@ def _read(kind: Kind, raw: bytes) -> tuple[str | None, Entry | LeftOut]:
     if not names.is_exposable(name):
         complaint = f"the {kind}'s {key} must not be empty or hold control or hidden characters"
         return None, LeftOut(name, ToolReason.INVALID_NAME, complaint)
-    return name, _judged(kind, name, members, len(raw))
+    return name, _judged(kind, name, members, raw)
 
 
-def _judged(
-    kind: Kind, name: str, members: Mapping[str, bytes], size_bytes: int
-) -> Entry | LeftOut:
-    if size_bytes > ENTRY_MAX_BYTES:
+def _judged(kind: Kind, name: str, members: Mapping[str, bytes], raw: bytes) -> Entry | LeftOut:
+    if len(raw) > ENTRY_MAX_BYTES:
         too_large = f"the {kind}'s description is larger than {ENTRY_MAX_BYTES} bytes"
         return LeftOut(name, ToolReason.TOO_LARGE, too_large)
     if wrong := entrycheck.address_problem(kind, name):
         return LeftOut(name, ToolReason.INVALID_NAME, f"the {kind}'s {wrong}")
+    if wrong := demands.unreadable(raw):
+        return LeftOut(name, ToolReason.INVALID_SCHEMA, f"the {kind}'s description {wrong}")
     kept = entrycheck.normalised(kind, members)
     if wrong := entrycheck.problem(kind, kept):
         return LeftOut(name, ToolReason.INVALID_SCHEMA, f"the {kind}'s {wrong}")
-    return Entry(name, tuple(kept.items()), size_bytes)
+    return Entry(name, tuple(kept.items()), len(raw))

@@ -2,17 +2,14 @@
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import TypeAlias
 
 from pydantic_core import Url
 
-from pointsman_contract import rawjson
 from pointsman_contract.meta import Exposed
-from pointsman_router import uritemplate
-
-_JSON: TypeAlias = "bool | float | str | list[_JSON] | dict[str, _JSON] | None"
+from pointsman_router import demands, uritemplate
+from pointsman_router.demands import JSON, Wrong
 
 # As long as the address of an upstream may be.
 URI_MAX_LENGTH = 2048
@@ -47,16 +44,11 @@ _OPTIONAL = {
 # What is looked into for more of them.
 _NESTED = ("annotations", "arguments", "icons")
 _ROLES = frozenset(["assistant", "user"])
-_THEMES = frozenset(["dark", "light"])
 # As the TypeScript clients demand it; the others take any text.
 _TIME = re.compile(
     r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)",
     re.ASCII,
 )
-
-
-class _Wrong(ValueError):
-    """What is wrong with a description, and where."""
 
 
 def normalised(kind: Kind, members: Mapping[str, bytes]) -> dict[str, bytes]:
@@ -67,8 +59,8 @@ def normalised(kind: Kind, members: Mapping[str, bytes]) -> dict[str, bytes]:
         if not (name in _OPTIONAL[kind] and value == b"null")
     }
     for name in _NESTED:
-        if name in kept and name in _OPTIONAL[kind] and b"null" in kept[name]:
-            kept[name] = _without_null(kept[name])
+        if name in kept and name in _OPTIONAL[kind]:
+            kept[name] = demands.without_null(kept[name])
     return kept
 
 
@@ -81,14 +73,14 @@ def problem(kind: Kind, members: Mapping[str, bytes]) -> str | None:
     try:
         values = {name: _value(members[name]) for name in judged & members.keys()}
         _check_texts(values)
-        _check_icons(values.get("icons", []))
+        demands.check_icons(values.get("icons", []))
         _check_arguments(values.get("arguments", []))
         _check_annotations(values.get("annotations", {}))
         size = values.get("size", 0.0)
         # An infinity is a number that no reader can hold.
         if not isinstance(size, float) or not size.is_integer():
-            raise _Wrong("size must be a whole number")
-    except _Wrong as wrong:
+            raise Wrong("size must be a whole number")
+    except Wrong as wrong:
         return str(wrong)
     except (ValueError, RecursionError):
         return "the description is no JSON"
@@ -120,79 +112,40 @@ def as_url(uri: str) -> str | None:
         return None
 
 
-def _value(raw: bytes) -> _JSON:
+def _value(raw: bytes) -> JSON:
     # The standard library refuses whole numbers of many digits.
-    value: _JSON = json.loads(raw, parse_int=float)
+    value: JSON = json.loads(raw, parse_int=float)
     return value
 
 
-def _without_null(raw: bytes) -> bytes:
-    try:
-        if rawjson.kind(raw) == "[":
-            return b"[" + b",".join(_without_null(item) for item in rawjson.items(raw)) + b"]"
-        if rawjson.kind(raw) == "{":
-            return rawjson.assemble(pair for pair in rawjson.pairs(raw) if pair[1] != b"null")
-    except rawjson.Malformed:
-        pass
-    return raw
-
-
-def _check_texts(values: Mapping[str, _JSON]) -> None:
+def _check_texts(values: Mapping[str, JSON]) -> None:
     if not isinstance(values.get("name"), str):
-        raise _Wrong("name must be a string")
-    _demand_strings(values, ("title", "description", "mimeType"), "")
+        raise Wrong("name must be a string")
+    demands.check_strings(values, ("title", "description", "mimeType"))
     if not isinstance(values.get("_meta", {}), dict):
-        raise _Wrong("_meta must be an object")
+        raise Wrong("_meta must be an object")
 
 
-def _check_icons(icons: _JSON) -> None:
-    for icon in _objects(icons, "icons"):
-        if not isinstance(icon.get("src"), str):
-            raise _Wrong("each of icons must have a src")
-        _demand_strings(icon, ("mimeType",), "icons.")
-        sizes = icon.get("sizes", [])
-        if not isinstance(sizes, list) or not all(isinstance(size, str) for size in sizes):
-            raise _Wrong("icons.sizes must be a list of strings")
-        theme = icon.get("theme", "dark")
-        if not isinstance(theme, str) or theme not in _THEMES:
-            raise _Wrong("icons.theme must be dark or light")
-
-
-def _check_arguments(arguments: _JSON) -> None:
-    for argument in _objects(arguments, "arguments"):
+def _check_arguments(arguments: JSON) -> None:
+    for argument in demands.objects(arguments, "arguments"):
         if not isinstance(argument.get("name"), str):
-            raise _Wrong("each of arguments must have a name")
-        _demand_strings(argument, ("title", "description"), "arguments.")
+            raise Wrong("each of arguments must have a name")
+        demands.check_strings(argument, ("title", "description"), "arguments.")
         if not isinstance(argument.get("required", True), bool):
-            raise _Wrong("arguments.required must be true or false")
+            raise Wrong("arguments.required must be true or false")
 
 
-def _check_annotations(annotations: _JSON) -> None:
+def _check_annotations(annotations: JSON) -> None:
     if not isinstance(annotations, dict):
-        raise _Wrong("annotations must be an object")
+        raise Wrong("annotations must be an object")
     audience = annotations.get("audience", [])
     if not isinstance(audience, list) or not all(
         isinstance(role, str) and role in _ROLES for role in audience
     ):
-        raise _Wrong("annotations.audience must be a list of user or assistant")
+        raise Wrong("annotations.audience must be a list of user or assistant")
     priority = annotations.get("priority", 0.0)
     if not isinstance(priority, float) or not 0 <= priority <= 1:
-        raise _Wrong("annotations.priority must be a number from 0 to 1")
+        raise Wrong("annotations.priority must be a number from 0 to 1")
     modified = annotations.get("lastModified", "1970-01-01T00:00Z")
     if not isinstance(modified, str) or not _TIME.fullmatch(modified):
-        raise _Wrong("annotations.lastModified must be a time with its offset (ISO 8601)")
-
-
-def _objects(value: _JSON, where: str) -> Iterable[dict[str, _JSON]]:
-    if not isinstance(value, list):
-        raise _Wrong(f"{where} must be a list")
-    for item in value:
-        if not isinstance(item, dict):
-            raise _Wrong(f"{where} must be a list of objects")
-        yield item
-
-
-def _demand_strings(values: Mapping[str, _JSON], names: Iterable[str], where: str) -> None:
-    for name in names:
-        if not isinstance(values.get(name, ""), str):
-            raise _Wrong(f"{where}{name} must be a string")
+        raise Wrong("annotations.lastModified must be a time with its offset (ISO 8601)")

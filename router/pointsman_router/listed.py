@@ -1,6 +1,5 @@
 """What the line of a listed tool says to agents, read back from it."""
 
-import re
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -11,11 +10,6 @@ from pointsman_router.eras import Revision
 from pointsman_router.listing import Line
 
 T = TypeVar("T")
-
-# A whole pair, half of one, or any other escape.
-_ESCAPES = re.compile(
-    rb"\\u[dD][89abAB]..\\u[dD][c-fC-F]..|(?P<half>\\u[dD][89a-fA-F]..)|\\.", re.DOTALL
-)
 
 
 class _Annotations(msgspec.Struct):
@@ -53,7 +47,7 @@ NOTHING = Said(None, "", b"{}", None)
 
 
 def read(line: Line) -> Said:
-    """Return what a line says; half surrogate pairs, which no page can hold, are replaced."""
+    """Return what a line says."""
     members = _read(line, _MEMBERS)
     return Said(
         title=members.title or (members.annotations.title if members.annotations else None),
@@ -76,13 +70,5 @@ def _read(line: Line, decoder: "msgspec.json.Decoder[T]") -> T:
     try:
         return decoder.decode(written)
     except msgspec.MsgspecError:
-        pass
-    try:
-        return decoder.decode(_ESCAPES.sub(_whole, written))
-    except msgspec.MsgspecError:
         # Whatever it is, it costs the one tool its words.
         return decoder.decode(b"{}")
-
-
-def _whole(escape: re.Match[bytes]) -> bytes:
-    return b"\\ufffd" if escape["half"] else escape[0]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pointsman_contract import digest, names, rawjson
 from pointsman_contract.meta import Exposed
 from pointsman_contract.report import ServerInfo, ToolReason
-from pointsman_router import entries, hiding, paramheaders, toolcheck
+from pointsman_router import demands, entries, hiding, paramheaders, toolcheck
 from pointsman_router.entries import Entries
 from pointsman_router.entrycheck import EXPOSED_AS, Kind
 from pointsman_router.hiding import Hidden
@@ -222,6 +222,8 @@ def _judged(name: str, members: Mapping[str, bytes], raw: bytes) -> Tool | LeftO
             ToolReason.TOO_LARGE,
             f"the tool's definition is larger than {TOOL_MAX_BYTES} bytes",
         )
+    if complaint := demands.unreadable(raw):
+        return LeftOut(name, ToolReason.INVALID_SCHEMA, f"the tool's definition {complaint}")
     kept = toolcheck.normalised(members)
     if complaint := toolcheck.problem(kept):
         return LeftOut(name, ToolReason.INVALID_SCHEMA, complaint)

@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 
 from pointsman_contract import rawjson
 from pointsman_router import headervalues, toolcheck
-from pointsman_router.toolcheck import JSON
+from pointsman_router.demands import JSON
 
 PREFIX = "Mcp-Param-"
 KEYWORD = "x-mcp-header"

@@ -5,7 +5,6 @@ quarter of the time for 20,000 tools and holds up no other thread meanwhile, and
 of words; it costs the image under 2 MiB.
 """
 
-import json
 import re
 import sqlite3
 import unicodedata
@@ -139,8 +138,7 @@ class Index:
 def _told(line: Line) -> tuple[str, str]:
     """Return title and description of a tool, as agents read them."""
     found = _described(b"{" + line.rest[Revision.MODERN][1:])
-    title = found.title or found.annotations.title
-    return _whole(title), _whole(found.description)
+    return found.title or found.annotations.title, found.description
 
 
 def _described(raw: bytes) -> _Described:
@@ -148,27 +146,7 @@ def _described(raw: bytes) -> _Described:
     try:
         return _DESCRIBED.decode(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError):
-        pass
-    try:
-        # Unlike the other, it takes half a surrogate pair, in names and in values.
-        members: object = json.loads(raw, parse_int=float)
-    except (ValueError, RecursionError):
         return _Described()
-    hints = _Hints(_text(_member(members, "annotations"), "title"))
-    return _Described(_text(members, "title"), _text(members, "description"), hints)
-
-
-def _text(members: object, name: str) -> str:
-    found = _member(members, name)
-    return found if isinstance(found, str) else ""
-
-
-def _member(members: object, name: str) -> object:
-    return members.get(name) if isinstance(members, dict) else None
-
-
-def _whole(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def _spread(text: str) -> str:

@@ -5,16 +5,17 @@ The check is structural and bounded: a schema is never evaluated, no reference i
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import TypeAlias
 from urllib.parse import unquote
 
 from pointsman_contract import rawjson
-
-JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
+from pointsman_router import demands
+from pointsman_router.demands import JSON, Wrong
 
 # Optional members that clients type without null: present with a value, or not present.
 _OPTIONAL = ("title", "description", "outputSchema", "annotations", "icons", "_meta")
 _JUDGED = frozenset(["inputSchema", *_OPTIONAL])
+# What is looked into for more of them.
+_NESTED = ("annotations", "icons")
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _TYPES = frozenset(["array", "boolean", "integer", "null", "number", "object", "string"])
 _SCHEMA = (
@@ -35,10 +36,6 @@ _SCHEMA_LISTS = ("allOf", "anyOf", "items", "oneOf", "prefixItems")
 _SCHEMA_MAPS = ("$defs", "definitions", "dependentSchemas", "patternProperties", "properties")
 
 
-class _Wrong(ValueError):
-    """What is wrong with a schema, and where."""
-
-
 def normalised(members: Mapping[str, bytes]) -> dict[str, bytes]:
     """Return the members without what no client may see.
 
@@ -50,12 +47,9 @@ def normalised(members: Mapping[str, bytes]) -> dict[str, bytes]:
         for name, value in members.items()
         if not (name in _OPTIONAL and value == b"null")
     }
-    if (annotations := kept.get("annotations")) and rawjson.kind(annotations) == "{":
-        hints = rawjson.pairs(annotations)
-        if any(value == b"null" for _, value in hints):
-            kept["annotations"] = rawjson.assemble(
-                (name, value) for name, value in hints if value != b"null"
-            )
+    for name in _NESTED:
+        if name in kept:
+            kept[name] = demands.without_null(kept[name])
     if (execution := kept.pop("execution", None)) and rawjson.kind(execution) == "{":
         rest = [pair for pair in rawjson.pairs(execution) if pair[0] != "taskSupport"]
         if rest:
@@ -74,7 +68,7 @@ def problem(members: Mapping[str, bytes]) -> str | None:
         _check_input(values.get("inputSchema"))
         if "outputSchema" in values:
             _check_output(values["outputSchema"])
-    except _Wrong as wrong:
+    except Wrong as wrong:
         return str(wrong)
     except (ValueError, RecursionError):
         return "the tool's description is no JSON"
@@ -98,11 +92,11 @@ def inner_schemas(schema: dict[str, JSON], where: str = "the schema") -> Iterato
         if isinstance(inner := schema.get(keyword, []), list):
             yield from inner
         elif keyword != "items":
-            raise _Wrong(f"{where} holds a {keyword} that is no list")
+            raise Wrong(f"{where} holds a {keyword} that is no list")
     for keyword in _SCHEMA_MAPS:
         inner = schema.get(keyword, {})
         if not isinstance(inner, dict):
-            raise _Wrong(f"{where} holds {keyword} that is no object")
+            raise Wrong(f"{where} holds {keyword} that is no object")
         yield from inner.values()
 
 
@@ -113,36 +107,36 @@ def _value(raw: bytes) -> JSON:
 
 
 def _check_plain(values: Mapping[str, JSON]) -> None:
-    for name in ("title", "description"):
-        if not isinstance(values.get(name, ""), str):
-            raise _Wrong(f"{name} must be a string")
+    demands.check_strings(values, ("title", "description"))
     if not isinstance(values.get("_meta", {}), dict):
-        raise _Wrong("_meta must be an object")
+        raise Wrong("_meta must be an object")
     annotations = values.get("annotations", {})
     if not isinstance(annotations, dict):
-        raise _Wrong("annotations must be an object")
+        raise Wrong("annotations must be an object")
     for hint in _HINTS:
         if not isinstance(annotations.get(hint, True), bool):
-            raise _Wrong(f"annotations.{hint} must be true or false")
-    if not isinstance(annotations.get("title", ""), str):
-        raise _Wrong("annotations.title must be a string")
-    icons = values.get("icons", [])
-    if not isinstance(icons, list) or not all(
-        isinstance(icon, dict) and isinstance(icon.get("src"), str) for icon in icons
-    ):
-        raise _Wrong("icons must be a list of objects, each with a src")
+            raise Wrong(f"annotations.{hint} must be true or false")
+    demands.check_strings(annotations, ("title",), "annotations.")
+    demands.check_icons(values.get("icons", []))
 
 
 def _check_input(schema: JSON) -> None:
     if not isinstance(schema, dict) or schema.get("type") != "object":
-        raise _Wrong('inputSchema must be an object with "type": "object"')
-    _check_schema(schema, "inputSchema")
+        raise Wrong('inputSchema must be an object with "type": "object"')
+    _check_root(schema, "inputSchema")
 
 
 def _check_output(schema: JSON) -> None:
     if not isinstance(schema, dict):
-        raise _Wrong("outputSchema must be an object")
-    _check_schema(schema, "outputSchema")
+        raise Wrong("outputSchema must be an object")
+    _check_root(schema, "outputSchema")
+
+
+def _check_root(schema: dict[str, JSON], where: str) -> None:
+    # Further inside it may be a flag.
+    if isinstance(schema.get("required"), bool):
+        raise Wrong(f"{where}.required must be a list of names")
+    _check_schema(schema, where)
 
 
 def _check_schema(root: dict[str, JSON], where: str) -> None:
@@ -154,7 +148,7 @@ def _check_schema(root: dict[str, JSON], where: str) -> None:
         if isinstance(schema, bool):
             continue
         if not isinstance(schema, dict):
-            raise _Wrong(f"{where} holds something that is no schema where one must be")
+            raise Wrong(f"{where} holds something that is no schema where one must be")
         if isinstance(schema.get("$id"), str):
             resource = schema
         _check_keywords(schema, where)
@@ -168,7 +162,7 @@ def _check_schema(root: dict[str, JSON], where: str) -> None:
         pending.extend((inner, resource) for inner in inner_schemas(schema, where))
     for reference, resource in references:
         if reference not in anchors and not any(_points(reference, at) for at in (root, resource)):
-            raise _Wrong(f"{where} holds a $ref that leads nowhere")
+            raise Wrong(f"{where} holds a $ref that leads nowhere")
 
 
 def _check_keywords(schema: dict[str, JSON], where: str) -> None:
@@ -177,13 +171,13 @@ def _check_keywords(schema: dict[str, JSON], where: str) -> None:
         isinstance(name, str) and name in _TYPES
         for name in (types if isinstance(types, list) else [types])
     ):
-        raise _Wrong(f"{where} holds a type that JSON Schema does not know")
+        raise Wrong(f"{where} holds a type that JSON Schema does not know")
     required = schema.get("required", [])
     # Before draft 4 `required` was a flag, and lenient readers still take it.
     if not isinstance(required, bool) and not (
         isinstance(required, list) and all(isinstance(name, str) for name in required)
     ):
-        raise _Wrong(f"{where} holds a required that is no list of names")
+        raise Wrong(f"{where} holds a required that is no list of names")
 
 
 def _points(pointer: str, target: JSON) -> bool:

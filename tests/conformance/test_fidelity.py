@@ -20,6 +20,10 @@ from bench.waiting import until
 LEGACY = "2025-11-25"
 # A larger definition is left out of the list.
 DEFINABLE = {name: raw for name, raw in VALUES.items() if len(raw) < 4096}
+# Of these some clients lose the whole list: what is defined with one is left out.
+UNREADABLE = {
+    *("a lone surrogate", "two surrogates in the wrong order", "a lone surrogate as a key"),
+}
 # A larger error object is only named.
 _ERROR_MAX_BYTES = 64 * 1024
 _META = (
@@ -182,6 +186,7 @@ async def test_not_one_byte_of_a_definition_changes_on_its_way(
     changed = [
         f"{name}, in {place}"
         for number, (name, raw) in enumerate(DEFINABLE.items())
+        if name not in UNREADABLE
         for place, expected in {
             "the schema": b'{"type":"object","properties":{"p":{"const":%b}},"x-extra":%b}'
             % (raw, raw),
@@ -192,7 +197,10 @@ async def test_not_one_byte_of_a_definition_changes_on_its_way(
     ]
 
     assert changed == []
-    assert left_out == {}
+    assert left_out.keys() == {
+        f"t{number}" for number, name in enumerate(DEFINABLE) if name in UNREADABLE
+    }
+    assert all("surrogate pair" in why for why in left_out.values())
 
 
 def _holds(whole: bytes, member: bytes) -> bool:

@@ -98,6 +98,23 @@ def test_a_size_that_no_reader_can_hold_is_left_out() -> None:
     assert reasons(offered(Kind.RESOURCE, raw)) == [("test://a", "InvalidSchema")]
 
 
+@pytest.mark.parametrize("kind", Kind)
+@pytest.mark.parametrize(
+    "member",
+    [
+        pytest.param(rb'"vendor":{"a":"\ud83d"}', id="half a surrogate pair"),
+        pytest.param(rb'"\ud83d":1', id="half a pair in a key"),
+        pytest.param(b'"vendor":%b' % (b"9" * 5000), id="a number that Python cannot read"),
+    ],
+)
+def test_what_costs_readers_the_whole_list_wherever_it_stands_is_left_out(
+    kind: Kind, member: bytes
+) -> None:
+    raw = b"{" + member + b"," + described(kind, NAMES[kind])[1:]
+
+    assert reasons(offered(kind, raw)) == [(NAMES[kind], "InvalidSchema")]
+
+
 @pytest.mark.parametrize(
     ("kind", "name", "shown"),
     [

@@ -87,6 +87,25 @@ def changed(**members: object) -> bytes:
                 ("for an object", "object", {"x-mcp-header": "A"}),
             )
         ),
+        pytest.param(
+            changed(description="cut \ud83d"), "InvalidSchema", id="half a surrogate pair"
+        ),
+        pytest.param(changed(**{"\ud83d": 1}), "InvalidSchema", id="half a pair in a key"),
+        pytest.param(
+            b'{"name":"odd","inputSchema":{"type":"object","maxProperties":%b}}' % (b"9" * 5000),
+            "InvalidSchema",
+            id="a number that Python cannot read",
+        ),
+        pytest.param(
+            changed(icons=[{"src": "x", "sizes": "48x48"}]),
+            "InvalidSchema",
+            id="an icon's sizes that are a word",
+        ),
+        pytest.param(
+            changed(inputSchema=OBJECT | {"required": True}),
+            "InvalidSchema",
+            id="a whole input that is required",
+        ),
         pytest.param(b"null", "InvalidSchema", id="null for a tool"),
         pytest.param(b'["odd"]', "InvalidSchema", id="a list for a tool"),
         pytest.param(b'"odd"', "InvalidSchema", id="a string for a tool"),
@@ -143,7 +162,7 @@ def test_a_definition_keeps_every_byte_of_its_members() -> None:
         "inputSchema": rb'{ "$defs":{"a":{"$anchor":"A","const":1.0}} ,"type":"object",'
         rb'"properties":{"x":{"$ref":"#A"},"y":true,"z":{"default":"\/\u00fc","maximum":1e400}} }',
         "vendor": b'{"b":-0,"a":[ ] }',
-        "description": rb'"\ud800 <b>"',
+        "description": rb'"\ud83d\ude00 <b>"',
     }
     raw = b"{" + b" , ".join(b'"%b" : %b' % (k.encode(), v) for k, v in members.items()) + b"}"
 

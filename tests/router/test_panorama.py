@@ -266,18 +266,18 @@ def test_what_is_left_out_in_great_number_is_told_in_part_and_counted() -> None:
     assert dict(shown.skipped) == {"DuplicateName": 300}
 
 
-def test_half_a_surrogate_pair_costs_only_itself() -> None:
+def test_escapes_are_read_in_texts_and_left_in_schemas() -> None:
     raw = (
-        b'{"name":"x","title":"\\\\u00e9 \\ud83d","description":"\\ud83d\\ude00",'
-        b'"inputSchema":{"type":"object","default":{"a":1.50,"b":"\\udc00\\\\ud800"}}}'
+        b'{"name":"x","title":"\\\\u00e9 \\u00e9","description":"\\ud83d\\ude00",'
+        b'"inputSchema":{"type":"object","default":{"a":1.50,"b":"\\ud83d\\ude00\\\\ud800"}}}'
     )
     at = moment(serving("a", raw))
 
     shown = overview.load(overview.dump(seen(at)))
 
     (tool,) = shown.servers[0].tools
-    assert (tool.title, tool.description) == ("\\u00e9 \ufffd", "😀")
-    assert b'{"a":1.50,"b":"\\ufffd\\\\ud800"}' in bytes(tool.input_schema)
+    assert (tool.title, tool.description) == ("\\u00e9 é", "😀")
+    assert b'{"a":1.50,"b":"\\ud83d\\ude00\\\\ud800"}' in bytes(tool.input_schema)
 
 
 def test_an_overview_is_read_as_it_was_written() -> None:

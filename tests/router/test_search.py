@@ -124,24 +124,24 @@ def test_a_word_of_the_description_finds_its_tool(query: str, text: str) -> None
         pytest.param({"title": "Sunshine"}, id="a title"),
         pytest.param({"annotations": {"title": "Sunshine"}}, id="a title of older servers"),
         pytest.param({"description": "Sunshine"}, id="a description"),
-        pytest.param({"title": "\ud800 Sunshine \udc00"}, id="half a character beside it"),
+        pytest.param({"title": "\U0001f31e Sunshine \U0001f31e"}, id="emoji beside it"),
     ],
 )
 def test_what_a_tool_says_of_itself_finds_it(member: dict[str, object]) -> None:
     assert best("sunshine", 3, of(definition("it", **member), "other")) == ["github.it"]
 
 
-HALF_A_PAIR = [
-    pytest.param({"\ud800": 1}, id="for a name"),
-    pytest.param({"annotations": {"\udc00": 1, "title": "Sunshine"}}, id="for a hint's name"),
-    pytest.param({"inputSchema": {"type": "object", "\ud800": "\udfff"}}, id="in a schema"),
-    pytest.param({"title": "\ud800"}, id="for a title"),
-    pytest.param({"icons": [{"src": "\udc00", "\udbff": 1}], "\ud800": 10**400}, id="beside"),
+ODD = [
+    pytest.param({"\U0001f600": 1}, id="an emoji for a name"),
+    pytest.param({"annotations": {"\0": 1, "title": "Sunshine"}}, id="an odd name of a hint"),
+    pytest.param({"inputSchema": {"type": "object", "\uffff": "\0"}}, id="in a schema"),
+    pytest.param({"title": "\U0010ffff"}, id="a noncharacter for a title"),
+    pytest.param({"icons": [{"src": "\0", "\uffff": 1}], "\0": 10**400}, id="beside"),
 ]
 
 
-@pytest.mark.parametrize("member", HALF_A_PAIR)
-def test_half_a_character_anywhere_costs_nobody_a_search(member: dict[str, object]) -> None:
+@pytest.mark.parametrize("member", ODD)
+def test_odd_text_anywhere_costs_nobody_a_search(member: dict[str, object]) -> None:
     index = of(definition("odd", **{"description": "Sunshine"} | member), "other")
 
     assert best("sunshine", 3, index) == ["github.odd"]

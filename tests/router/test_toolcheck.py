@@ -89,6 +89,24 @@ def test_a_tool_without_an_input_schema_is_left_out() -> None:
         pytest.param({"icons": {}}, "icons", id="icons that are an object"),
         pytest.param({"icons": [{"sizes": ["any"]}]}, "icons", id="an icon without a source"),
         pytest.param({"icons": ["x"]}, "icons", id="an icon that is a string"),
+        pytest.param({"icons": [{"src": 5}]}, "src", id="an icon's source that is a number"),
+        pytest.param(
+            {"icons": [{"src": "x", "sizes": "48x48"}]}, "icons.sizes", id="sizes that are a word"
+        ),
+        pytest.param({"icons": [{"src": "x", "sizes": [48]}]}, "icons.sizes", id="sizes in digits"),
+        pytest.param(
+            {"icons": [{"src": "x", "mimeType": 5}]}, "icons.mimeType", id="an icon's type"
+        ),
+        pytest.param({"icons": [{"src": "x", "theme": "blue"}]}, "icons.theme", id="a blue theme"),
+        *(
+            pytest.param(
+                {member: {"type": "object", "required": flag}},
+                f"{member}.required must be a list of names",
+                id=f"{member}.required {flag}",
+            )
+            for member in ("inputSchema", "outputSchema")
+            for flag in (True, False)
+        ),
         pytest.param({"outputSchema": []}, "outputSchema", id="an output that is a list"),
         pytest.param(
             {"outputSchema": with_property({"$ref": "#/$defs/x"})},
@@ -100,7 +118,7 @@ def test_a_tool_without_an_input_schema_is_left_out() -> None:
 def test_a_tool_with_a_member_of_the_wrong_type_is_left_out(
     members: dict[str, object], complaint: str
 ) -> None:
-    found = judged(inputSchema=OBJECT, **members)
+    found = judged(**{"inputSchema": OBJECT, **members})
 
     assert found is not None
     assert complaint in found
@@ -281,7 +299,7 @@ def test_an_object_root_is_seen_however_it_is_spelled(schema: bytes) -> None:
     assert toolcheck.has_object_root(schema)
 
 
-def test_a_number_of_many_digits_is_no_problem() -> None:
+def test_a_number_of_many_digits_is_no_mistake_of_the_schema() -> None:
     schema = b'{"type":"object","properties":{"a":{"maximum":' + b"9" * 5000 + b"}}}"
 
     assert toolcheck.problem({"inputSchema": schema}) is None
@@ -306,6 +324,12 @@ def test_a_hint_that_is_null_is_no_hint() -> None:
     members = {"annotations": b'{ "title":null,"readOnlyHint" : true,"openWorldHint":null}'}
 
     assert toolcheck.normalised(members) == {"annotations": b'{"readOnlyHint":true}'}
+
+
+def test_a_member_of_an_icon_that_is_null_is_none() -> None:
+    members = {"icons": b'[{"src":"x","sizes":null,"mimeType": null,"theme":null,"v":[null]}]'}
+
+    assert toolcheck.normalised(members) == {"icons": b'[{"src":"x","v":[null]}]'}
 
 
 @pytest.mark.parametrize(
