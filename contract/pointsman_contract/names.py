@@ -8,6 +8,12 @@ from dataclasses import dataclass
 PREFIX_PATTERN = r"[a-z][a-z0-9]*(_[a-z0-9]+)*"
 PREFIX_MAX_LENGTH = 32
 
+# Of a tool's or a prompt's own name: twice what MCP advises. It is remembered after the tool is
+# gone, in three forms and by the ten thousand.
+OWN_MAX_LENGTH = 256
+# The longest name that leads anywhere: one of these behind a prefix.
+DOTTED_MAX_LENGTH = PREFIX_MAX_LENGTH + 1 + OWN_MAX_LENGTH
+
 # The largest model APIs refuse longer ones, and with one name the whole list.
 LISTED_MAX_LENGTH = 64
 LISTED_MAX_LENGTH_BOUNDS = (32, 128)

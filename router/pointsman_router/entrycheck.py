@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from pydantic_core import Url
 
+from pointsman_contract import names
 from pointsman_contract.meta import Exposed
 from pointsman_router import demands, uritemplate
 from pointsman_router.demands import JSON, Wrong
@@ -88,9 +89,11 @@ def problem(kind: Kind, members: Mapping[str, bytes]) -> str | None:
 
 
 def address_problem(kind: Kind, address: str) -> str | None:
-    """Return what is wrong with a `uri` or a `uriTemplate`, or None; a prompt has neither."""
+    """Return what is wrong with what an entry is known by: `name`, `uri`, `uriTemplate`."""
     match kind:
         case Kind.PROMPT:
+            if len(address) > names.OWN_MAX_LENGTH:
+                return f"name must hold at most {names.OWN_MAX_LENGTH} characters"
             return None
         case Kind.TEMPLATE:
             try:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from pointsman_contract import rawjson
+from pointsman_contract import names, rawjson
 from pointsman_contract.report import printable
 from pointsman_router import listing
 from pointsman_router.eras import Revision
@@ -20,8 +20,6 @@ QUERY_MAX_LENGTH = 256
 # A model that finds nothing among so many tools needs other words rather than more tools.
 LIMIT_MAX = 20
 LIMIT = 5
-# The longest name that leads somewhere has a prefix of 32 and a tool of 128 characters.
-_NAME_MAX_LENGTH = 256
 # More would fill the context that a search is to spare. The largest tool fits four times.
 FOUND_MAX_BYTES = 256 * 1024
 
@@ -68,7 +66,7 @@ _CALL_TOOL = {
             "name": {
                 "type": "string",
                 "minLength": 1,
-                "maxLength": _NAME_MAX_LENGTH,
+                "maxLength": names.DOTTED_MAX_LENGTH,
                 "description": f"The tool's name, exactly as {SEARCH} returned it.",
             },
             "arguments": {

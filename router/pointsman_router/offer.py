@@ -205,17 +205,20 @@ def _read(raw: bytes) -> tuple[str | None, Tool | LeftOut]:
         name = rawjson.string(members.get("name", b"null"))
     except rawjson.Malformed:
         return None, LeftOut("", ToolReason.INVALID_NAME, "the tool's name must be a string")
-    tool = _judged(name, members, raw)
-    return (name if names.is_exposable(name) else None), tool
+    if wrong := _name_problem(name):
+        return None, LeftOut(name, ToolReason.INVALID_NAME, f"the tool's name must {wrong}")
+    return name, _judged(name, members, raw)
+
+
+def _name_problem(name: str) -> str | None:
+    if len(name) > names.OWN_MAX_LENGTH:
+        return f"hold at most {names.OWN_MAX_LENGTH} characters"
+    if not names.is_exposable(name):
+        return "not be empty or hold control or hidden characters"
+    return None
 
 
 def _judged(name: str, members: Mapping[str, bytes], raw: bytes) -> Tool | LeftOut:
-    if not names.is_exposable(name):
-        return LeftOut(
-            name,
-            ToolReason.INVALID_NAME,
-            "the tool's name must not be empty or hold control or hidden characters",
-        )
     if len(raw) > TOOL_MAX_BYTES:
         return LeftOut(
             name,

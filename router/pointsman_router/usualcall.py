@@ -4,14 +4,13 @@ from typing import Literal
 
 import msgspec
 
-from pointsman_contract import rawjson
+from pointsman_contract import names, rawjson
 from pointsman_router import jsonrpc
 
 # Of a longer one the arguments are what costs.
 _MAX_BYTES = 64 * 1024
 # What agents say of themselves with every call is short.
 _META_MAX_BYTES = 1024
-_NAME_MAX_LENGTH = 256
 
 
 class UsualCall(msgspec.Struct, frozen=True):
@@ -60,7 +59,7 @@ def read(body: bytes) -> UsualCall | None:
     params = found.params
     name, id_, arguments = params.name, bytes(found.id), bytes(params.arguments)
     meta = bytes(params.meta)
-    if len(meta) > _META_MAX_BYTES or len(name) > _NAME_MAX_LENGTH:
+    if len(meta) > _META_MAX_BYTES or len(name) > names.DOTTED_MAX_LENGTH:
         return None
     if not (arguments.startswith(b"{") and jsonrpc.is_id(id_)) or " " in name:
         return None

@@ -86,6 +86,18 @@ def test_the_memory_of_names_is_bounded_and_the_oldest_go_first(
     assert len(made.departed) == 4
 
 
+def test_an_upstream_that_renames_its_tools_fills_no_memory_with_long_names() -> None:
+    renamed = [
+        [Known(server(), found(*(f"{number}{letter}" + "x" * 60_000 for letter in "abc")))]
+        for number in range(3)
+    ]
+
+    made = over_time(*renamed, [OTHER])
+
+    assert sum(map(len, made.departed)) < 10_000
+    assert made.lineage.moves < 10
+
+
 @given(worlds(), worlds(), worlds())
 @settings(max_examples=50)
 def test_no_name_is_both_there_and_gone(first: World, second: World, third: World) -> None:

@@ -120,6 +120,7 @@ def test_what_costs_readers_the_whole_list_wherever_it_stands_is_left_out(
     [
         pytest.param(Kind.PROMPT, "", "", id="an empty name"),
         pytest.param(Kind.PROMPT, "a\u200bb", "a\u200bb", id="a hidden character"),
+        pytest.param(Kind.PROMPT, "x" * 257, "x" * 257, id="257 characters"),
         pytest.param(Kind.RESOURCE, "a", "a", id="a relative URI"),
         pytest.param(Kind.RESOURCE, "1:a", "1:a", id="no scheme"),
         pytest.param(Kind.RESOURCE, "http://", "http://", id="no host"),
@@ -135,6 +136,12 @@ def test_a_name_that_cannot_be_shown_or_asked_for_is_left_out(
     kind: Kind, name: str, shown: str
 ) -> None:
     assert reasons(offered(kind, name)) == [(shown, "InvalidName")]
+
+
+def test_the_longest_name_of_a_prompt_is_listed() -> None:
+    (entry,) = offered(Kind.PROMPT, "x" * 256).entries
+
+    assert entry.name == "x" * 256
 
 
 def test_what_is_listed_twice_is_left_out_whatever_else_is_wrong_with_it() -> None:

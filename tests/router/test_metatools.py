@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bench import spelled
 from bench.catalogues import built_of, definition, found, server
 from bench.spelled import Whole
-from pointsman_contract import rawjson
+from pointsman_contract import names, rawjson
 from pointsman_router import listing, metatools, toolcheck
 from pointsman_router.catalogue import Catalogue
 from pointsman_router.eras import Revision
@@ -81,6 +81,9 @@ def test_each_is_described_by_the_other_and_bounded() -> None:
     assert (bounds["query"]["minLength"], bounds["query"]["maxLength"]) == (1, 256)
     assert (bounds["limit"]["minimum"], bounds["limit"]["maximum"]) == (1, 20)
     assert bounds["limit"]["default"] == metatools.LIMIT == 5
+    called = calls["inputSchema"]["properties"]["name"]
+    longest = names.of("p" * names.PREFIX_MAX_LENGTH, "t" * names.OWN_MAX_LENGTH)
+    assert called["maxLength"] == max(map(len, longest.each))
     assert [tool["inputSchema"]["required"] for tool in (finds, calls)] == [["query"], ["name"]]
     assert {tool["inputSchema"]["additionalProperties"] for tool in (finds, calls)} == {False}
 

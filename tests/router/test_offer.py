@@ -130,6 +130,7 @@ def test_a_bad_tool_costs_only_itself(raw: bytes, reason: str) -> None:
         pytest.param(definition("a/b"), id="R02 a slash"),
         pytest.param(definition("😀"), id="R02 an emoji"),
         pytest.param(definition("x" * 200), id="R02 200 characters"),
+        pytest.param(definition("x" * 256), id="R02 the longest name"),
         pytest.param(definition(".a."), id="R02 dots at the ends"),
         pytest.param(changed(description=None), id="a description that is null"),
         pytest.param(
@@ -213,6 +214,18 @@ def test_tools_whose_names_say_nothing_are_each_left_out_for_that() -> None:
     made = offered(definition(""), definition(""), b"{}", b"{}", GOOD)
 
     assert [tool.reason for tool in made.skipped] == ["InvalidName"] * 4
+
+
+def test_a_name_that_is_too_long_costs_its_tool_and_nobody_else() -> None:
+    long = "x" * 257
+
+    made = offered(definition(long), definition(long), GOOD)
+
+    assert [tool.name for tool in made.tools] == ["good"]
+    assert [(tool.reason, tool.message) for tool in made.skipped] == [
+        ("InvalidName", "the tool's name must hold at most 256 characters")
+    ] * 2
+    assert {len(tool.told.name) for tool in made.skipped} == {120}
 
 
 def test_names_are_compared_exactly() -> None:

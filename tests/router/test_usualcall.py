@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bench import spelled
 from bench.spelled import Whole
-from pointsman_contract import rawjson
+from pointsman_contract import names, rawjson
 from pointsman_router import jsonrpc, usualcall
 from pointsman_router.jsonrpc import Request
 from pointsman_router.usualcall import UsualCall
@@ -107,7 +107,9 @@ def test_the_usual_spellings_are_read(data: bytes, expected: UsualCall) -> None:
         pytest.param(body(requestState=b'""'), id="a state to take up"),
         pytest.param(body(name=rb'"\u0061"'), id="an escape in the tool's name"),
         pytest.param(body(name='"ü"'.encode()), id="a name that is not ASCII"),
-        pytest.param(body(name=b'"%b"' % (b"x" * 257)), id="a name of 257 letters"),
+        pytest.param(
+            body(name=b'"%b"' % (b"x" * (names.DOTTED_MAX_LENGTH + 1))), id="too long a name"
+        ),
         pytest.param(body(name=b"5"), id="a name that is a number"),
         pytest.param(body(arguments=b"[]"), id="arguments in a list"),
         pytest.param(body(arguments=b"null"), id="null for arguments"),
