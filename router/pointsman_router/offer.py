@@ -199,8 +199,9 @@ def _read(raw: bytes) -> tuple[str | None, Tool | LeftOut]:
     try:
         members = rawjson.members(raw)
     except rawjson.Malformed:
+        known = _name_at_least(raw)
         complaint = "the tool is no object with unique members"
-        return None, LeftOut("", ToolReason.INVALID_SCHEMA, complaint)
+        return known, LeftOut(known or "", ToolReason.INVALID_SCHEMA, complaint)
     try:
         name = rawjson.string(members.get("name", b"null"))
     except rawjson.Malformed:
@@ -208,6 +209,16 @@ def _read(raw: bytes) -> tuple[str | None, Tool | LeftOut]:
     if wrong := _name_problem(name):
         return None, LeftOut(name, ToolReason.INVALID_NAME, f"the tool's name must {wrong}")
     return name, _judged(name, members, raw)
+
+
+def _name_at_least(raw: bytes) -> str | None:
+    """Return the name of a tool of which some other member is there twice."""
+    try:
+        (spelled,) = [value for member, value in rawjson.pairs(raw) if member == "name"]
+        name = rawjson.string(spelled)
+    except ValueError:
+        return None
+    return None if _name_problem(name) else name
 
 
 def _name_problem(name: str) -> str | None:

@@ -196,6 +196,7 @@ def test_r03_a_name_listed_more_than_once_is_nobodys(times: int) -> None:
     [
         pytest.param(changed(title=5), id="R03 its schema invalid"),
         pytest.param(changed(description="x" * TOOL_MAX_BYTES), id="R03 too large"),
+        pytest.param(b'{"name":"odd","title":"a","title":"b"}', id="R03 a member of it twice"),
     ],
 )
 @pytest.mark.parametrize("first", ["valid", "invalid"])
@@ -214,6 +215,26 @@ def test_tools_whose_names_say_nothing_are_each_left_out_for_that() -> None:
     made = offered(definition(""), definition(""), b"{}", b"{}", GOOD)
 
     assert [tool.reason for tool in made.skipped] == ["InvalidName"] * 4
+
+
+@pytest.mark.parametrize(
+    ("raw", "name"),
+    [
+        pytest.param(b'{"name":"odd","title":"a","title":"b"}', "odd", id="another member"),
+        pytest.param(rb'{"title":"a","title":"b","name":"\u006fdd"}', "odd", id="escaped"),
+        pytest.param(b'{"name":"odd","name":"odd"}', "", id="the name itself"),
+        pytest.param(rb'{"name":"odd","n\u0061me":"pay"}', "", id="the name in two spellings"),
+        pytest.param(b'{"name":5,"title":"a","title":"b"}', "", id="a name that is no text"),
+        pytest.param(b'{"name":"\\u202e","title":"a","title":"b"}', "", id="one that hides"),
+        pytest.param(b'{"title":"a","title":"b"}', "", id="no name"),
+    ],
+)
+def test_a_tool_with_a_member_twice_is_told_by_the_name_that_it_has_once(
+    raw: bytes, name: str
+) -> None:
+    made = offered(raw, GOOD)
+
+    assert [(tool.name, tool.reason) for tool in made.skipped] == [(name, "InvalidSchema")]
 
 
 def test_a_name_that_is_too_long_costs_its_tool_and_nobody_else() -> None:

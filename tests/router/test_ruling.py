@@ -109,6 +109,16 @@ def test_each_kind_of_bad_tool_costs_only_itself() -> None:
     assert all(told.message.isprintable() for told in only(made).skipped)
 
 
+def test_an_allowed_tool_that_cannot_be_read_whole_is_left_out_and_not_missed() -> None:
+    twice = b'{"name":"pay","title":"a","title":"b","inputSchema":{"type":"object"}}'
+
+    made = shown_by(server(allowed=["pay", "ok"]), twice, "ok")
+
+    assert made.bare.keys() == {"ok"}
+    assert skipped(made) == [("pay", "InvalidSchema")]
+    assert made.unmatched == ()
+
+
 def test_clean_text_of_the_owner_lets_the_tool_in() -> None:
     hides = definition("add", title="A\u202e", description="B\u200b", annotations={"title": "\x1b"})
     told = [Override(name="add", title="Add"), Override(name="add", description="Adds.")]
