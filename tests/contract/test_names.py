@@ -216,6 +216,7 @@ def test_a_tool_called_like_the_short_form_of_another_shares_its_name() -> None:
         pytest.param("a\ufeffb", False, id="a byte order mark"),
         pytest.param("a\u00adb", False, id="a soft hyphen"),
         pytest.param("a\u3164b", False, id="a filler"),
+        pytest.param("a\u2800b", False, id="an empty pattern of Braille"),
         pytest.param("a\ufe0fb", False, id="a variation selector"),
         pytest.param("a\U000e0100b", False, id="a variation selector far out"),
         pytest.param("a\U000e0041b", False, id="a tag"),
