@@ -1,5 +1,7 @@
 """What strict clients demand of every description alike, a tool's, a prompt's or a resource's."""
 
+import json
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
@@ -61,6 +63,15 @@ def without_null(raw: bytes) -> bytes:
     return raw
 
 
+def value(raw: bytes) -> JSON:
+    """Return the value of a member that clients read whole, each number as the nearest float.
+
+    Raises Wrong for a number that is beyond any: Go's SDK loses the list for it.
+    """
+    read: JSON = json.loads(raw, parse_int=_finite, parse_float=_finite)
+    return read
+
+
 def check_icons(icons: JSON) -> None:
     """Raise Wrong where icons are none that every client reads."""
     for icon in objects(icons, "icons"):
@@ -90,3 +101,10 @@ def objects(value: JSON, where: str) -> Iterable[dict[str, JSON]]:
         if not isinstance(item, dict):
             raise Wrong(f"{where} must be a list of objects")
         yield item
+
+
+def _finite(spelling: str) -> float:
+    number = float(spelling)
+    if math.isinf(number):
+        raise Wrong("numbers must be below 1.8e308")
+    return number

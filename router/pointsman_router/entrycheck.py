@@ -1,6 +1,5 @@
 """Whether the description of a prompt, resource or template would cost a client its whole list."""
 
-import json
 import re
 from collections.abc import Mapping
 from enum import StrEnum
@@ -72,13 +71,12 @@ def problem(kind: Kind, members: Mapping[str, bytes]) -> str | None:
     """
     judged = _OPTIONAL[kind] | {"name"}
     try:
-        values = {name: _value(members[name]) for name in judged & members.keys()}
+        values = {name: demands.value(members[name]) for name in judged & members.keys()}
         _check_texts(values)
         demands.check_icons(values.get("icons", []))
         _check_arguments(values.get("arguments", []))
         _check_annotations(values.get("annotations", {}))
         size = values.get("size", 0.0)
-        # An infinity is a number that no reader can hold.
         if not isinstance(size, float) or not size.is_integer():
             raise Wrong("size must be a whole number")
     except Wrong as wrong:
@@ -113,12 +111,6 @@ def as_url(uri: str) -> str | None:
         return str(Url(uri))
     except ValueError:
         return None
-
-
-def _value(raw: bytes) -> JSON:
-    # The standard library refuses whole numbers of many digits.
-    value: JSON = json.loads(raw, parse_int=float)
-    return value
 
 
 def _check_texts(values: Mapping[str, JSON]) -> None:

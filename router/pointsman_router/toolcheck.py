@@ -3,7 +3,6 @@
 The check is structural and bounded: a schema is never evaluated, no reference is fetched.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from urllib.parse import unquote
 
@@ -63,7 +62,7 @@ def problem(members: Mapping[str, bytes]) -> str | None:
     The text names the member; it repeats nothing that the upstream wrote.
     """
     try:
-        values = {name: _value(members[name]) for name in _JUDGED & members.keys()}
+        values = {name: demands.value(members[name]) for name in _JUDGED & members.keys()}
         _check_plain(values)
         _check_input(values.get("inputSchema"))
         if "outputSchema" in values:
@@ -98,12 +97,6 @@ def inner_schemas(schema: dict[str, JSON], where: str = "the schema") -> Iterato
         if not isinstance(inner, dict):
             raise Wrong(f"{where} holds {keyword} that is no object")
         yield from inner.values()
-
-
-def _value(raw: bytes) -> JSON:
-    # No number is judged, and the standard library refuses whole ones of many digits.
-    value: JSON = json.loads(raw, parse_int=float)
-    return value
 
 
 def _check_plain(values: Mapping[str, JSON]) -> None:

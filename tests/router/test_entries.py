@@ -92,6 +92,13 @@ def test_what_would_cost_a_strict_client_the_list_is_left_out(
     assert found.spelled == {NAMES[kind], NAMES[kind] + "b"}
 
 
+@pytest.mark.parametrize("kind", Kind)
+def test_meta_with_a_number_that_go_cannot_hold_is_left_out(kind: Kind) -> None:
+    raw = described(kind, NAMES[kind], _meta={"a": 7}).replace(b"7", b"1e400")
+
+    assert reasons(offered(kind, raw)) == [(NAMES[kind], "InvalidSchema")]
+
+
 def test_a_size_that_no_reader_can_hold_is_left_out() -> None:
     raw = described(Kind.RESOURCE, "test://a", size=7).replace(b"7", b"1e999")
 

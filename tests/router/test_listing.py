@@ -54,7 +54,7 @@ def test_a_tool_is_listed_under_the_name_of_the_form_and_says_where_it_is_from(
 def test_a_schema_is_listed_byte_for_byte(revision: Revision) -> None:
     schema = (
         rb'{ "type":"object", "$defs":{"a":{"$anchor":"A","const":1.0}},'
-        rb' "properties":{"x":{"$ref":"#A"},"y":true,"z":{"default":"\/","maximum":1e400}} }'
+        rb' "properties":{"x":{"$ref":"#A"},"y":true,"z":{"default":"\/","maximum":1e300}} }'
     )
     more = rb',"vendor":[ -0 ],"description":"\ud83d\ude00"}'
     raw = b'{"name":"add","inputSchema":' + schema + more
