@@ -1,12 +1,13 @@
 """What a resource's status says, given what came of it and what was said before."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from pointsman_contract.report import ServerReason
+from pointsman_contract.report import ServerReason, ServerReport, ViewReport
 from pointsman_operator import budget
-from pointsman_operator.consensus import Consensus, Finding, Readiness
+from pointsman_operator.consensus import Consensus, Finding, Readiness, remaining
+from pointsman_operator.statement import Statement, lingering
 from pointsman_operator.status import Condition, ConditionType, Counts, Lists, Status, Truth
 
 
@@ -40,6 +41,8 @@ class Refused:
 
     reason: Acceptance
     message: str
+    consensus: Consensus | None = None
+    """What the routers say nevertheless; None while too few have been heard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,15 +74,13 @@ def compose(outcome: Outcome, previous: Status, *, generation: int, now: str) ->
     `now` (RFC 3339) is the time of what changed.
     """
     match outcome:
-        case Refused(reason, message):
-            no = Finding(Truth.FALSE, Publication.NOT_ACCEPTED, "the server is not accepted")
-            findings: dict[ConditionType, Finding | None] = {
-                ConditionType.ACCEPTED: Finding(Truth.FALSE, reason, message),
-                ConditionType.PUBLISHED: no,
-                ConditionType.DISCOVERED: no,
-                ConditionType.READY: no,
-            }
-            return Status(generation, _conditions(findings, previous, generation, now))
+        case Refused():
+            findings = _refused(outcome, previous)
+            return Status(
+                generation,
+                _conditions(findings, previous, generation, now),
+                lists=_left(outcome, previous),
+            )
         case Accepted():
             lists = _lists(outcome, previous)
             findings = _findings(outcome, previous, lists)
@@ -94,8 +95,46 @@ def compose(outcome: Outcome, previous: Status, *, generation: int, now: str) ->
             )
 
 
+def _refused(refused: Refused, previous: Status) -> dict[ConditionType, Finding | None]:
+    no = Finding(Truth.FALSE, Publication.NOT_ACCEPTED, "the server is not accepted")
+    serving = None if refused.consensus is None else refused.consensus.serving
+    return {
+        ConditionType.ACCEPTED: Finding(Truth.FALSE, refused.reason, refused.message),
+        ConditionType.PUBLISHED: no,
+        ConditionType.DISCOVERED: no,
+        ConditionType.READY: still_served(no, serving, previous.condition(ConditionType.READY)),
+    }
+
+
+def still_served(
+    no: Finding,
+    serving: Sequence[Statement[ServerReport]] | Sequence[Statement[ViewReport]] | None,
+    before: Condition | None,
+) -> Finding:
+    """Return `no`, and which routers are `serving` nevertheless.
+
+    None: too few have been heard, and what was said of them before stays.
+    """
+    if serving:
+        return replace(no, message=f"{no.message}, but {lingering(serving)}")
+    if serving is None and before is not None and before.reason == no.reason:
+        return replace(no, message=before.message)
+    return no
+
+
+def _left(refused: Refused, previous: Status) -> Lists:
+    """Return what agents see of a server that is not accepted: nothing, once routers know."""
+    if refused.consensus is not None:
+        return remaining(refused.consensus.serving)
+    before = previous.condition(ConditionType.READY)
+    return previous.lists if before and before.reason == Publication.NOT_ACCEPTED else Lists()
+
+
 def _lists(accepted: Accepted, previous: Status) -> Lists:
     consensus = accepted.consensus
+    is_taken_up = consensus is not None and consensus.ready.reason == Readiness.PROGRESSING
+    if consensus is not None and _offers_nothing(accepted) and is_taken_up:
+        return remaining(consensus.outdated)
     if consensus is None or consensus.lists is None or _passing(accepted, previous):
         return previous.lists
     return consensus.lists
@@ -109,11 +148,16 @@ def _passing(accepted: Accepted, previous: Status) -> Finding | None:
     consensus, before = accepted.consensus, previous.condition(ConditionType.READY)
     if consensus is None or consensus.difference is None or accepted.differs:
         return None
-    if accepted.suspended or accepted.allows_nothing:
+    if _offers_nothing(accepted):
         return None
     if before is None or before.truth is not Truth.TRUE:
         return None
     return Finding(before.truth, before.reason, before.message)
+
+
+def _offers_nothing(accepted: Accepted) -> bool:
+    """Say whether the spec alone decides that no tool is offered."""
+    return accepted.suspended or accepted.allows_nothing
 
 
 def _findings(
@@ -149,6 +193,11 @@ def _ready(accepted: Accepted, lists: Lists) -> Finding | None:
     consensus = accepted.consensus
     if consensus is None:
         return None
+    if _offers_nothing(accepted) and consensus.outdated:
+        # Who suspends a server in an emergency must not be told that it is done before it is.
+        cause = "spec.suspend is true" if accepted.suspended else "spec.allowedTools allows none"
+        message = f"{cause}, but {lingering(consensus.outdated)}"
+        return Finding(Truth.FALSE, Readiness.PROGRESSING, message)
     # What the spec alone decides is not left to routers to find out.
     if accepted.suspended:
         return Finding(Truth.FALSE, Readiness.SUSPENDED, "spec.suspend is true: no tool is offered")

@@ -16,6 +16,9 @@ _REASON = re.compile(r"[A-Za-z]{1,64}", re.ASCII)
 # The router leaves the server out, and has nevertheless listed its upstream.
 _LISTED = frozenset([ServerReason.NO_TOOLS, ServerReason.NO_TOOLS_MATCHED])
 
+# States in which agents can call what a router has of a server.
+_CALLABLE = frozenset([State.SERVING, State.STALE])
+
 
 class Readiness(StrEnum):
     """Why an agent can call a server's tools, or cannot."""
@@ -58,12 +61,23 @@ class Consensus:
     """Whether every router that answers has had its time to serve it."""
     difference: str | None = None
     """How the tools of a server that can be called differ between routers."""
+    serving: tuple[Statement[ServerReport], ...] = ()
+    """Of the routers that let agents call it now, whichever generation they have."""
+    outdated: tuple[Statement[ServerReport], ...] = ()
+    """Those of them that have something else than this generation."""
+
+
+def remaining(serving: Sequence[Statement[ServerReport]]) -> Lists:
+    """Return what agents can still call of a server that should offer nothing."""
+    entries = [one.entry for one in serving if one.entry is not None]
+    return agreement.lists(entries) if entries else Lists()
 
 
 def reach(identity: Identity, statements: Sequence[Statement[ServerReport]]) -> Consensus:
     """Return what the routers' `statements` come to, for the generation that `identity` names."""
     total = len(statements)
     answering = believed(statements, _has_begun)
+    serving = tuple(one for one in answering if one.entry and one.entry.state in _CALLABLE)
     is_counted = not any(map(_has_begun, statements))
     if not answering:
         return Consensus(
@@ -83,7 +97,10 @@ def reach(identity: Identity, statements: Sequence[Statement[ServerReport]]) -> 
         names = {router for router, _ in current}
         first = next(one for one in answering if one.router not in names)
         progressing = Finding(Truth.FALSE, Readiness.PROGRESSING, late(first, "generation"))
-        return Consensus(None, progressing, None, counts, is_counted)
+        outdated = tuple(one for one in serving if one.router not in names)
+        return Consensus(
+            None, progressing, None, counts, is_counted, serving=serving, outdated=outdated
+        )
     ready = _ready(current)
     return Consensus(
         _discovered(current),
@@ -92,6 +109,7 @@ def reach(identity: Identity, statements: Sequence[Statement[ServerReport]]) -> 
         counts,
         is_counted,
         differences.between(current) if ready.truth is Truth.TRUE else None,
+        serving,
     )
 
 

@@ -1,6 +1,6 @@
 """What has to be written so that the cluster is as one resource asks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pointsman_contract import labels
 from pointsman_contract.meta import Exposed
@@ -119,6 +119,8 @@ class Plan:
 def plan(situation: Situation) -> Plan:
     """Return what has to be written in `situation`: nothing, once it has been written."""
     outcome, manifest = _judge(situation)
+    if isinstance(outcome, Refused):
+        outcome = replace(outcome, consensus=situation.consensus)
     resource = situation.resource
     status = None
     if resource is not None and outcome is not None:

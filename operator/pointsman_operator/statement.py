@@ -1,6 +1,6 @@
 """What one router says of one server or view, and how its silence or lateness is worded."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -43,7 +43,25 @@ def no_router(total: int) -> str:
 
 def late(statement: Statement[ServerReport] | Statement[ViewReport], published: str) -> str:
     """Say that a router does not serve what is `published` yet, and why where it says so."""
-    message = f"router {printable(statement.router)} does not serve this {published} yet"
-    if statement.fault is None:
+    return _with_fault(
+        f"router {printable(statement.router)} does not serve this {published} yet", statement.fault
+    )
+
+
+def lingering(
+    serving: Sequence[Statement[ServerReport]] | Sequence[Statement[ViewReport]],
+) -> str:
+    """Say that the `serving` routers, one or more, still offer what nobody wishes any more."""
+    first, others = serving[0], len(serving) - 1
+    routers = f"router {printable(first.router)}"
+    verb = "serves"
+    if others:
+        routers, verb = f"{routers} and {others} more", "serve"
+    message = f"{routers} still {verb} what was published before, and agents can call that there"
+    return _with_fault(message, first.fault)
+
+
+def _with_fault(message: str, fault: str | None) -> str:
+    if fault is None:
         return message
-    return f"{message}: {printable(statement.fault, MESSAGE_MAX_LENGTH)}"
+    return f"{message}: {printable(fault, MESSAGE_MAX_LENGTH)}"

@@ -43,6 +43,23 @@ class ViewConsensus:
     """Whether the routers know this generation, and only its servers are not yet the newest."""
     difference: str | None = None
     """Which router finds more tools than another."""
+    outdated: tuple[Statement[ViewReport], ...] = ()
+    """Of the routers that let agents find tools in something else than this document."""
+
+
+def serving(statements: Iterable[Statement[ViewReport]]) -> tuple[Statement[ViewReport], ...]:
+    """Return what routers say that let agents find tools now, in whichever document."""
+    return tuple(
+        one
+        for one in believed(statements, _has_begun)
+        if one.entry and one.entry.state is State.SERVING and one.entry.tool_count
+    )
+
+
+def remaining(found: Iterable[Statement[ViewReport]]) -> Content:
+    """Return what agents can still find in a view that should have nothing."""
+    entries = [one.entry for one in found if one.entry is not None]
+    return _content(entries) if entries else Content()
 
 
 def reach(published: ViewMeta, statements: Sequence[Statement[ViewReport]]) -> ViewConsensus:
@@ -65,20 +82,25 @@ def reach(published: ViewMeta, statements: Sequence[Statement[ViewReport]]) -> V
             _no(ViewReadiness.PROGRESSING, late(lagging[0], "document")),
             None,
             follows=all(_follows(one.entry, published) for one in lagging),
+            outdated=serving(lagging),
         )
     # A router that began a moment ago finds its tools one server after the other.
     said = [(one, entry) for one, entry in said if not one.young] or said
     entries = [entry for _, entry in said]
-    content = Content(
-        tool_count=min(entry.tool_count for entry in entries),
-        schema_bytes=max(entry.schema_bytes for entry in entries),
-        unmatched_servers=_union(entry.unmatched_servers for entry in entries),
-        unmatched_tools=_union(entry.unmatched_tools for entry in entries),
-    )
+    content = _content(entries)
     return ViewConsensus(
         _ready(published, entries, content),
         content,
         difference=_difference([(one.router, entry) for one, entry in said]),
+    )
+
+
+def _content(entries: Sequence[ViewReport]) -> Content:
+    return Content(
+        tool_count=min(entry.tool_count for entry in entries),
+        schema_bytes=max(entry.schema_bytes for entry in entries),
+        unmatched_servers=_union(entry.unmatched_servers for entry in entries),
+        unmatched_tools=_union(entry.unmatched_tools for entry in entries),
     )
 
 

@@ -5,18 +5,18 @@ from dataclasses import dataclass, replace
 
 from pointsman_contract.report import ViewReport
 from pointsman_contract.view import EVERYTHING, ViewMeta
-from pointsman_operator import conditions, reconcile, viewmanifests
+from pointsman_operator import conditions, reconcile, viewconsensus, viewmanifests
 from pointsman_operator.conditions import Acceptance, Publication, Refused
 from pointsman_operator.consensus import Finding
 from pointsman_operator.labelselector import LabelSelector
 from pointsman_operator.manifests import Manifest
 from pointsman_operator.reconcile import Place, Write
 from pointsman_operator.seen import ConfigMap, ViewResource
-from pointsman_operator.statement import Statement
+from pointsman_operator.statement import Statement, lingering
 from pointsman_operator.status import Condition, ConditionType, Truth
 from pointsman_operator.viewconsensus import ViewConsensus, ViewReadiness, reach
 from pointsman_operator.viewspec import View
-from pointsman_operator.viewstatus import ViewStatus
+from pointsman_operator.viewstatus import Content, ViewStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +119,17 @@ def _status(
     situation: ViewSituation,
 ) -> ViewStatus:
     previous = resource.status
-    generation = resource.identity.generation or 0
     before = {condition.type: condition for condition in previous.conditions}
-    ready = _ready(consensus, before.get(ConditionType.READY), generation, situation.lasts)
-    findings = _findings(outcome, ready, situation.failure)
+    said = before.get(ConditionType.READY)
+    serving = None
+    if situation.statements is not None:
+        serving = viewconsensus.serving(situation.statements)
+    generation = resource.identity.generation or 0
+    if isinstance(outcome, Refused):
+        findings = _refused(outcome, serving, said)
+    else:
+        ready = _ready(outcome, consensus, said, generation, situation.lasts)
+        findings = _findings(outcome, ready, situation.failure)
     stated = tuple(
         condition
         for kind, finding in findings.items()
@@ -133,33 +140,60 @@ def _status(
         )
     )
     if isinstance(outcome, Refused):
-        return ViewStatus(generation, stated)
+        content = _left(serving, previous, said)
+        return ViewStatus(generation, stated, content=content)
     is_published = situation.failure is None
     return ViewStatus(
         generation=generation,
         conditions=stated,
         config_map=outcome.manifest.name if is_published else previous.config_map,
         server_count=len(outcome.published.servers),
-        content=consensus.content if consensus and consensus.content else previous.content,
+        content=_content(outcome, consensus, findings[ConditionType.READY]) or previous.content,
     )
 
 
-def _findings(
-    outcome: Refused | _Accepted, ready: Finding | None, failure: Finding | None
+def _refused(
+    refused: Refused, serving: Sequence[Statement[ViewReport]] | None, before: Condition | None
 ) -> dict[ConditionType, Finding | None]:
-    if isinstance(outcome, Refused):
-        no = Finding(Truth.FALSE, Publication.NOT_ACCEPTED, "the view is not accepted")
-        return {
-            ConditionType.ACCEPTED: Finding(Truth.FALSE, outcome.reason, outcome.message),
-            ConditionType.PUBLISHED: no,
-            ConditionType.READY: no,
-        }
-    done = f"published as ConfigMap {outcome.manifest.name}"
+    no = Finding(Truth.FALSE, Publication.NOT_ACCEPTED, "the view is not accepted")
+    return {
+        ConditionType.ACCEPTED: Finding(Truth.FALSE, refused.reason, refused.message),
+        ConditionType.PUBLISHED: no,
+        ConditionType.READY: conditions.still_served(no, serving, before),
+    }
+
+
+def _left(
+    serving: Sequence[Statement[ViewReport]] | None, previous: ViewStatus, before: Condition | None
+) -> Content:
+    """Return what agents find in a view that is not accepted: nothing, once routers know."""
+    if serving is not None:
+        return viewconsensus.remaining(serving)
+    is_known = before is not None and before.reason == Publication.NOT_ACCEPTED
+    return previous.content if is_known else Content()
+
+
+def _findings(
+    accepted: _Accepted, ready: Finding | None, failure: Finding | None
+) -> dict[ConditionType, Finding | None]:
+    done = f"published as ConfigMap {accepted.manifest.name}"
     return {
         ConditionType.ACCEPTED: Finding(Truth.TRUE, Acceptance.ACCEPTED, "the spec is valid"),
         ConditionType.PUBLISHED: failure or Finding(Truth.TRUE, Publication.PUBLISHED, done),
-        ConditionType.READY: _empty(outcome) or ready,
+        ConditionType.READY: ready,
     }
+
+
+def _content(
+    accepted: _Accepted, consensus: ViewConsensus | None, ready: Finding | None
+) -> Content | None:
+    """Return what agents find in a view; None where that is what was said before."""
+    if consensus is None:
+        return None
+    is_taken_up = consensus.ready.reason == ViewReadiness.PROGRESSING
+    if is_taken_up and ready is not None and _empty(accepted) is not None:
+        return viewconsensus.remaining(consensus.outdated)
+    return consensus.content
 
 
 # What was said of a view's tools is left while its routers take up which servers it has now.
@@ -167,13 +201,23 @@ _LEFT = frozenset([ViewReadiness.READY, ViewReadiness.NO_TOOLS, ViewReadiness.NO
 
 
 def _ready(
-    consensus: ViewConsensus | None, before: Condition | None, generation: int, lasts: bool
+    accepted: _Accepted,
+    consensus: ViewConsensus | None,
+    before: Condition | None,
+    generation: int,
+    lasts: bool,
 ) -> Finding | None:
+    empty = _empty(accepted)
+    said = before.reason if before is not None and before.generation == generation else None
     if consensus is None:
+        return empty if said is None else None
+    if empty is not None and not consensus.outdated:
+        return empty
+    if consensus.follows and said in _LEFT and not lasts:
         return None
-    is_left = before is not None and before.generation == generation and before.reason in _LEFT
-    if consensus.follows and is_left and not lasts:
-        return None
+    if empty is not None:
+        message = f"{lingering(consensus.outdated)}; {empty.message}"
+        return Finding(Truth.FALSE, ViewReadiness.PROGRESSING, message)
     if consensus.difference is None or not lasts:
         return consensus.ready
     message = f"{consensus.ready.message}; routers differ: {consensus.difference}"

@@ -6,9 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pointsman_contract.report import ServerReport
 from pointsman_operator import apierrors, budget, conditions, status
 from pointsman_operator.conditions import Acceptance, Accepted, Outcome, Refused
 from pointsman_operator.consensus import Consensus, Finding
+from pointsman_operator.statement import Statement
 from pointsman_operator.status import ConditionType, Counts, Lists, Remark, Status, Tool, Truth
 
 MORNING, NOON = "2026-01-01T08:00:00Z", "2026-01-01T12:00:00Z"
@@ -212,6 +214,65 @@ def test_counts_that_have_not_settled_leave_those_before() -> None:
     assert compose(replace(ACCEPTED, counts=Counts(0, 2)), before).routers == Counts(0, 2)
 
 
+def holding(router: str, *tools: str, fault: str | None = None) -> Statement[ServerReport]:
+    """What a router says that serves an older generation."""
+    served = [{"name": n, "exposedName": n, "safeName": n, "digest": "d"} for n in tools]
+    members = {"id": "t/gh", "state": "Serving", "since": MORNING, "tools": served}
+    return Statement(router, True, entry=ServerReport.model_validate(members), fault=fault)
+
+
+STUCK = (holding("r2", "a", "b", fault="the disk is full"), holding("r3", "a", "b", "c"))
+STUCK_TOLD = (
+    "router r2 and 1 more still serve what was published before, and agents can call that there:"
+    " the disk is full"
+)
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "reason"),
+    [
+        pytest.param({"suspended": True}, "spec.suspend is true", "Suspended", id="suspended"),
+        pytest.param(
+            {"allows_nothing": True},
+            "spec.allowedTools allows none",
+            "NoToolsAllowed",
+            id="no tool allowed",
+        ),
+    ],
+)
+def test_no_tool_is_offered_only_once_no_router_serves_it_any_more(
+    change: dict[str, bool], field: str, reason: str
+) -> None:
+    wished = replace(ACCEPTED, **change)  # type: ignore[arg-type] # only its flags
+    late = replace(PROGRESSING, serving=STUCK, outdated=STUCK)
+    before = compose(ACCEPTED)
+    held = compose(replace(wished, consensus=late), before, generation=2, now=NOON)
+    gone = compose(replace(wished, consensus=PROGRESSING), held, generation=2, now=NOON)
+
+    assert said(held)["Ready"] == "False Progressing"
+    assert ready_message(held) == f"{field}, but {STUCK_TOLD}"
+    assert (held.lists.tool_count, [tool.name for tool in held.lists.tools]) == (2, ["a", "b"])
+    assert said(gone)["Ready"] == f"False {reason}"
+    assert gone.lists == Lists()
+
+
+def test_of_a_refused_server_that_a_router_still_serves_that_is_said() -> None:
+    late = replace(PROGRESSING, serving=STUCK[:1], outdated=STUCK[:1])
+    held = compose(replace(REFUSED, consensus=late), compose(ACCEPTED), generation=2, now=NOON)
+    unheard = compose(REFUSED, held, generation=2, now="later")
+    gone = compose(replace(REFUSED, consensus=PROGRESSING), held, generation=2, now=NOON)
+
+    assert said(held) == said(compose(REFUSED))
+    assert ready_message(held) == (
+        "the server is not accepted, but router r2 still serves what was published before, and"
+        " agents can call that there: the disk is full"
+    )
+    assert held.lists.tool_count == 2
+    assert unheard == held
+    assert ready_message(gone) == "the server is not accepted"
+    assert gone.lists == Lists()
+
+
 DIFFERENCE = "r2 does not offer c"
 OTHER = Lists(tool_count=1, tools=(Tool("b", "gh.b", "gh__b"),))
 DIFFERING = replace(ACCEPTED, consensus=replace(SERVED, lists=OTHER, difference=DIFFERENCE))
@@ -361,7 +422,20 @@ _FINDINGS = st.builds(
     st.sampled_from(["Discovered", "Pending", "Unreachable"]),
     st.text("ab", max_size=2),
 )
-_OUTCOMES = st.builds(Refused, st.sampled_from(Acceptance), st.text("ab", max_size=2)) | st.builds(
+_CONSENSUSES = st.none() | st.builds(
+    Consensus,
+    st.none() | _FINDINGS,
+    _FINDINGS | st.just(PROGRESSING.ready),
+    st.sampled_from([None, LISTED, Lists()]),
+    st.just(Counts(1, 1)),
+    st.booleans(),
+    st.sampled_from([None, DIFFERENCE]),
+    st.sampled_from([(), STUCK]),
+    st.sampled_from([(), STUCK[:1]]),
+)
+_OUTCOMES = st.builds(
+    Refused, st.sampled_from(Acceptance), st.text("ab", max_size=2), _CONSENSUSES
+) | st.builds(
     Accepted,
     st.sampled_from(["p", "q"]),
     st.just("mcp-github-0"),
@@ -369,16 +443,7 @@ _OUTCOMES = st.builds(Refused, st.sampled_from(Acceptance), st.text("ab", max_si
     st.booleans(),
     st.booleans(),
     st.none() | _FINDINGS,
-    st.none()
-    | st.builds(
-        Consensus,
-        st.none() | _FINDINGS,
-        _FINDINGS,
-        st.sampled_from([None, LISTED, Lists()]),
-        st.just(Counts(1, 1)),
-        st.booleans(),
-        st.sampled_from([None, DIFFERENCE]),
-    ),
+    _CONSENSUSES,
     st.sampled_from([None, Counts(1, 1), Counts(0, 1)]),
     st.booleans(),
 )

@@ -199,6 +199,17 @@ def test_routers_words_come_to(
     assert consensus.counts == Counts(*counts)
 
 
+def test_routers_that_let_agents_call_it_are_told_and_which_of_them_have_something_else() -> None:
+    old, stale = says("r2", entry(generation=2)), says("r3", entry(State.STALE, generation=2))
+    now, away = says("r1", entry()), says("r4", entry(State.SUSPENDED, generation=2))
+    consensus = reached(stale, now, away, says("r5", None), silent("r6"), old)
+
+    assert consensus.serving == (now, old, stale)
+    assert consensus.outdated == (old, stale)
+    assert reached(now).serving == (now,)
+    assert reached(now).outdated == ()
+
+
 def test_while_nothing_new_can_be_said_the_lists_stay() -> None:
     assert reached(silent("r1")).lists is None
     assert reached(says("r1", entry(generation=2))).lists is None

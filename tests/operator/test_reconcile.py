@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from bench.admission import body
 from bench.spellings import LONGEST_URL
+from pointsman_contract.report import ServerReport
 from pointsman_operator import manifests, reconcile, seen, status
 from pointsman_operator.arbitration import Conflict
 from pointsman_operator.conditions import Acceptance, Refused
@@ -16,6 +17,7 @@ from pointsman_operator.consensus import Finding, reach
 from pointsman_operator.manifests import JSON
 from pointsman_operator.reconcile import Apply, Cleanse, Create, Plan, Remove, Replace, Situation
 from pointsman_operator.seen import ConfigMap, Resource
+from pointsman_operator.statement import Statement
 from pointsman_operator.status import ConditionType, Status, Truth
 
 RELEASE = "release"
@@ -217,6 +219,18 @@ def test_a_resource_that_is_not_accepted_says_why_and_what_to_do(
     assert (accepted.truth, accepted.reason) == (Truth.FALSE, reason)
     assert words in accepted.message
     assert {c.truth for c in told.conditions} == {Truth.FALSE}
+
+
+def test_a_resource_that_is_not_accepted_says_which_router_still_serves_it() -> None:
+    held = {"id": "tools/github", "uid": "u-1", "generation": 1, "state": "Serving", "since": NOW}
+    statement = Statement("r1", answers=True, entry=ServerReport.model_validate(held))
+    consensus = reach(ONE.identity, [statement])
+    told = plan(ONE, conflict=Conflict("github", "n/other"), consensus=consensus).status
+
+    assert told is not None
+    ready = told.condition(ConditionType.READY)
+    assert ready is not None
+    assert "router r1 still serves" in ready.message
 
 
 def test_a_resource_that_was_stored_under_an_unusual_name_is_told_so() -> None:

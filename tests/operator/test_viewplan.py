@@ -439,6 +439,63 @@ def test_what_the_spec_decides_is_said_without_waiting_for_routers(
     assert field in message(found.status)
 
 
+HELD = "router r1 still serves what was published before, and agents can call that there"
+
+
+@pytest.mark.parametrize(
+    ("spec", "told", "done"),
+    [
+        pytest.param({"tools": []}, f"{HELD}; spec.tools is empty", "NoTools", id="no tool"),
+        pytest.param(
+            {"servers": {"names": []}},
+            f"{HELD}; spec.servers.names is empty",
+            "NoServers",
+            id="no server",
+        ),
+    ],
+)
+def test_a_view_is_empty_only_once_no_router_shows_tools_in_it(
+    spec: dict[str, Any], told: str, done: str
+) -> None:
+    emptied = replace(resource(2, **spec), status=_served().status)
+    late, without = says("r1", entry(ONE, toolCount=3)), says("r1", entry(ONE, toolCount=0))
+    held = plan(emptied, statements=[late]).status
+    gone = plan(emptied, statements=[without]).status
+    assert held is not None
+    assert gone is not None
+
+    assert conditions(held)["Ready"] == "False Progressing"
+    assert message(held).startswith(told)
+    assert held.content.tool_count == 3
+    assert plan(replace(emptied, status=held), statements=None).status is None
+    assert conditions(gone)["Ready"] == f"False {done}"
+    assert gone.content.tool_count == 0
+
+
+def test_what_was_said_stays_while_routers_learn_that_no_server_is_selected_any_more() -> None:
+    selecting = resource(servers=SUPPORT)
+    emptied: dict[str, Any] = {"neighbours": {}, "statements": [says("r1", entry(selecting))]}
+
+    shortly = plan(_served(of=selecting), **emptied).status
+    lasting = plan(_served(of=selecting), **emptied, lasts=True).status
+
+    assert message(shortly) == "agents find 2 tools at /mcp/views/tools/desk"
+    assert message(lasting).startswith(f"{HELD}; spec.servers.selector takes no")
+
+
+def test_of_a_refused_view_that_a_router_still_serves_that_is_said() -> None:
+    wrong = replace(resource(2, servers={}), status=_served().status)
+    held = plan(wrong, statements=[says("r1", entry(ONE))]).status
+    gone = plan(wrong, statements=[says("r1", None)]).status
+    assert held is not None
+
+    assert conditions(held)["Ready"] == "False NotAccepted"
+    assert message(held) == f"the view is not accepted, but {HELD}"
+    assert held.content.tool_count == 2
+    assert plan(replace(wrong, status=held), statements=None).status is None
+    assert message(gone) == "the view is not accepted"
+
+
 def test_before_routers_were_heard_nothing_new_is_said_of_them() -> None:
     first = plan(ONE, RIGHT, statements=None).status
     served = plan(ONE, RIGHT, statements=[says("r1", entry(ONE))]).status
