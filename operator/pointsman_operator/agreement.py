@@ -1,7 +1,7 @@
 """What of one server's lists is the same on every router."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import TypeVar
 
 from pointsman_contract import names
@@ -29,10 +29,15 @@ _FIELDS = '"name":,"exposedName":,"safeName":,"digest":,'
 _Value = TypeVar("_Value")
 
 
-def lists(entries: Sequence[ServerReport]) -> Lists:
-    """Return what agents see and what they do not, whichever router they reach."""
+def lists(entries: Sequence[ServerReport], approved: Container[str] = ()) -> Lists:
+    """Return what agents see and what they do not, whichever router they reach.
+
+    `approved`: names of tools of which somebody approved a definition.
+    """
     tools = _tools(entries)
     shown = _bounded(tools)
+    skipped = _remarks((entry.skipped_tools for entry in entries), approved)
+    flagged = _remarks((entry.flagged_tools for entry in entries), approved)
     unmatched = {name for entry in entries for name in entry.unmatched_allowed_tools}
     version = _agreed([entry.protocol_version for entry in entries])
     info = _agreed([entry.server_info for entry in entries])
@@ -40,8 +45,10 @@ def lists(entries: Sequence[ServerReport]) -> Lists:
         tool_count=len(tools),
         tools=shown,
         truncated=len(shown) < len(tools),
-        skipped=_remarks(entry.skipped_tools for entry in entries)[:REMARKS_MAX],
-        flagged=_remarks(entry.flagged_tools for entry in entries)[:REMARKS_MAX],
+        skipped=skipped[:REMARKS_MAX],
+        skipped_truncated=len(skipped) > REMARKS_MAX,
+        flagged=flagged[:REMARKS_MAX],
+        flagged_truncated=len(flagged) > REMARKS_MAX,
         unmatched=tuple(sorted(unmatched)[:UNMATCHED_MAX]),
         protocol_version=version,
         server_name=printable(info.name) if info else None,
@@ -69,7 +76,7 @@ def _names(tool: ExposedTool) -> tuple[str, str, str]:
     return tool.name, tool.exposed_name, tool.safe_name
 
 
-def _remarks(said: Iterable[Sequence[SkippedTool]]) -> tuple[Remark, ...]:
+def _remarks(said: Iterable[Sequence[SkippedTool]], approved: Container[str]) -> tuple[Remark, ...]:
     by_name: dict[str, Remark] = {}
     for tools in said:
         for tool in tools:
@@ -81,7 +88,10 @@ def _remarks(said: Iterable[Sequence[SkippedTool]]) -> tuple[Remark, ...]:
             )
             # Which router is asked first must not decide what is said.
             by_name[tool.name] = min(remark, by_name.get(tool.name, remark), key=_order)
-    ordered = sorted(by_name, key=lambda name: (_is_lighter(by_name[name]), name))
+    # An upstream that adds tools must not hide by them that it changed what agents relied on.
+    ordered = sorted(
+        by_name, key=lambda name: (_is_lighter(by_name[name]), name not in approved, name)
+    )
     return tuple(by_name[name] for name in ordered)
 
 

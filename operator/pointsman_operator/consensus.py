@@ -1,7 +1,7 @@
 """What all answering routers agree on about one server."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -73,8 +73,15 @@ def remaining(serving: Sequence[Statement[ServerReport]]) -> Lists:
     return agreement.lists(entries) if entries else Lists()
 
 
-def reach(identity: Identity, statements: Sequence[Statement[ServerReport]]) -> Consensus:
-    """Return what the routers' `statements` come to, for the generation that `identity` names."""
+def reach(
+    identity: Identity,
+    statements: Sequence[Statement[ServerReport]],
+    approved: Container[str] = (),
+) -> Consensus:
+    """Return what the routers' `statements` come to, for the generation that `identity` names.
+
+    `approved`: names of tools of which somebody approved a definition.
+    """
     total = len(statements)
     answering = believed(statements, _has_begun)
     serving = tuple(one for one in answering if one.entry and one.entry.state in _CALLABLE)
@@ -105,7 +112,7 @@ def reach(identity: Identity, statements: Sequence[Statement[ServerReport]]) -> 
     return Consensus(
         _discovered(current),
         ready,
-        agreement.lists([entry for _, entry in current]),
+        agreement.lists([entry for _, entry in current], approved),
         counts,
         is_counted,
         differences.between(current) if ready.truth is Truth.TRUE else None,

@@ -69,12 +69,7 @@ def between(previous: Status, new: Status, told: Collection[Definition] = ()) ->
 
 def unapproved(status: Status) -> frozenset[Definition]:
     """Return the definitions that a status says nobody approved."""
-    remarks = (*status.lists.flagged, *status.lists.skipped)
-    return frozenset(
-        (remark.name, remark.digest)
-        for remark in remarks
-        if remark.reason == ToolReason.DEFINITION_CHANGED
-    )
+    return frozenset(_unapproved(status))
 
 
 def body_of(event: Event, identity: Identity, *, instance: str, at: str) -> Mapping[str, object]:
@@ -111,7 +106,7 @@ def _all(previous: Status, new: Status, told: Collection[Definition]) -> Iterato
         note = f"generation {published.generation if published else 0} is {_message(published)}"
         yield Event(EventReason.PUBLISHED, note)
     if changed := (unapproved(new) - unapproved(previous)).difference(told):
-        ordered = sorted(changed, key=lambda one: (one[0], one[1] or ""))
+        ordered = [one for one in _unapproved(new) if one in changed]
         yield Event(EventReason.DEFINITION_CHANGED, _definitions(ordered, new))
     ready, before = new.condition(ConditionType.READY), previous.condition(ConditionType.READY)
     if _is_true(ready):
@@ -121,6 +116,13 @@ def _all(previous: Status, new: Status, told: Collection[Definition]) -> Iterato
         lost = _is_true(before)
         if lost or (_is_lasting(cause) and _why(previous) != _why(new)):
             yield Event(EventReason.NOT_READY, f"{cause.reason}: {cause.message}")
+
+
+def _unapproved(status: Status) -> Iterator[Definition]:
+    """Yield the same in the order of the status, which begins with what once was approved."""
+    for remark in (*status.lists.flagged, *status.lists.skipped):
+        if remark.reason == ToolReason.DEFINITION_CHANGED:
+            yield remark.name, remark.digest
 
 
 def _is_true(condition: Condition | None) -> bool:
@@ -173,7 +175,8 @@ def _is_lasting(cause: Condition) -> bool:
 def _definitions(changed: list[Definition], new: Status) -> str:
     names = [printable(name) for name, _ in changed[:NAMED_MAX]]
     if len(changed) > NAMED_MAX:
-        names.append(f"{len(changed) - NAMED_MAX} more")
+        is_part = new.lists.skipped_truncated or new.lists.flagged_truncated
+        names.append(f"{'at least ' if is_part else ''}{len(changed) - NAMED_MAX} more")
     left_out = {remark.name for remark in new.lists.skipped}
     outcome = "is left out" if changed[0][0] in left_out else "is served nevertheless"
     return (

@@ -71,8 +71,10 @@ class Lists:
     truncated: bool = False
     """Whether `tools` is only the beginning."""
     skipped: tuple[Remark, ...] = ()
+    skipped_truncated: bool = False
     flagged: tuple[Remark, ...] = ()
     """Tools that are served nevertheless."""
+    flagged_truncated: bool = False
     unmatched: tuple[str, ...] = ()
     """Names in allowedTools and tools that the upstream does not have."""
     protocol_version: str | None = None
@@ -121,7 +123,10 @@ def load(value: object) -> Status:
 
 
 def without_news(status: Status) -> Status:
-    """Return what an older kind can hold of `status`: no digest, and no tool that is flagged."""
+    """Return what an older kind can hold of `status`.
+
+    No digest, no tool that is flagged, and not whether more are flagged or left out.
+    """
     lists = status.lists
     return replace(
         status,
@@ -129,7 +134,9 @@ def without_news(status: Status) -> Status:
             lists,
             tools=tuple(replace(tool, digest=None) for tool in lists.tools),
             skipped=tuple(replace(remark, digest=None) for remark in lists.skipped),
+            skipped_truncated=False,
             flagged=(),
+            flagged_truncated=False,
         ),
     )
 
@@ -156,7 +163,9 @@ def dump(status: Status) -> dict[str, object]:
         "tools": [_tool(tool) for tool in lists.tools],
         "toolsTruncated": lists.truncated or None,
         "skippedTools": [_remark(remark) for remark in lists.skipped],
+        "skippedToolsTruncated": lists.skipped_truncated or None,
         "flaggedTools": [_remark(remark) for remark in lists.flagged],
+        "flaggedToolsTruncated": lists.flagged_truncated or None,
         "unmatchedAllowedTools": list(lists.unmatched),
         "protocolVersion": lists.protocol_version,
         "serverInfo": {key: text for key, text in server_info.items() if text is not None},
@@ -242,7 +251,9 @@ def _lists(status: _Members) -> Lists:
         ),
         truncated=status.is_true("toolsTruncated"),
         skipped=_remarks(status, "skippedTools"),
+        skipped_truncated=status.is_true("skippedToolsTruncated"),
         flagged=_remarks(status, "flaggedTools"),
+        flagged_truncated=status.is_true("flaggedToolsTruncated"),
         unmatched=status.texts("unmatchedAllowedTools"),
         protocol_version=status.text("protocolVersion"),
         server_name=server_info.text("name"),

@@ -159,7 +159,9 @@ class Steward:
         fleet = self._means.fleet
         if resource is None or not fleet.is_settled:
             return None
-        return reach(resource.identity, fleet.statements(resource.identity.id))
+        wish = resource.wish
+        approved = wish.definitions.approved if isinstance(wish, Server) else ()
+        return reach(resource.identity, fleet.statements(resource.identity.id), approved)
 
     def _settled(
         self, key: str, resource: Resource | None, consensus: Consensus | None

@@ -23,7 +23,9 @@ LISTED = Lists(
         Remark("x", "InvalidSchema", "why"),
         Remark("z", "DefinitionChanged", "m", "sha256:z"),
     ),
+    skipped_truncated=True,
     flagged=(Remark("a", "ConfusableName", "looks like b"),),
+    flagged_truncated=True,
     unmatched=("y",),
     protocol_version="2025-11-25",
     server_name="GitHub",
@@ -379,7 +381,9 @@ def test_a_status_is_written_down_in_full() -> None:
             {"name": "x", "reason": "InvalidSchema", "message": "why"},
             {"name": "z", "reason": "DefinitionChanged", "message": "m", "digest": "sha256:z"},
         ],
+        "skippedToolsTruncated": True,
         "flaggedTools": [{"name": "a", "reason": "ConfusableName", "message": "looks like b"}],
+        "flaggedToolsTruncated": True,
         "unmatchedAllowedTools": ["y"],
         "protocolVersion": "2025-11-25",
         "serverInfo": {"name": "GitHub", "version": "1"},
@@ -468,7 +472,7 @@ def test_an_older_kind_is_told_neither_digests_nor_what_is_flagged() -> None:
     assert said == {
         key: value if key not in ("tools", "skippedTools") else _without_digests(value)
         for key, value in status.dump(Status(lists=LISTED)).items()
-        if key != "flaggedTools"
+        if key not in ("skippedToolsTruncated", "flaggedTools", "flaggedToolsTruncated")
     }
 
 

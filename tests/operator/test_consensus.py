@@ -320,6 +320,10 @@ def test_no_more_than_fifty_skipped_tools_are_listed() -> None:
 
     assert lists is not None
     assert len(lists.skipped) == 50
+    assert lists.skipped_truncated
+    fifty = reached(says("r1", entry(skippedTools=skips[:50]))).lists
+    assert fifty is not None
+    assert not fifty.skipped_truncated
 
 
 @pytest.mark.parametrize(
@@ -353,6 +357,22 @@ def test_what_waits_to_be_approved_is_listed_first_and_lost_to_no_other_remark(f
     listed = lists.skipped or lists.flagged
     assert [remark.name for remark in listed] == ["t059", "x", *(f"t{n:03}" for n in range(48))]
     assert {remark.reason for remark in listed[:2]} == {"DefinitionChanged"}
+
+
+@pytest.mark.parametrize("field", ["skippedTools", "flaggedTools"])
+def test_a_changed_definition_is_not_hidden_by_tools_that_were_never_approved(field: str) -> None:
+    waiting = [{**WAITING, "name": name} for name in (*(f"a{n:02}" for n in range(50)), "search")]
+    members: dict[str, Any] = {field: waiting}
+    one = says("r1", entry(**members))
+    lists = reach(SERVER, [one], {"search": "sha256:0"}).lists
+
+    assert lists is not None
+    listed = lists.skipped or lists.flagged
+    assert [remark.name for remark in listed] == ["search", *(f"a{n:02}" for n in range(49))]
+    assert (lists.skipped_truncated, lists.flagged_truncated) == (
+        field == "skippedTools",
+        field == "flaggedTools",
+    )
 
 
 def redefined() -> Any:

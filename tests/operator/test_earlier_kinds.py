@@ -149,7 +149,8 @@ def _older() -> str:
     document: dict[str, Any] = yaml.safe_load(_CRD.read_text())
     schema = document["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     said_of_server = schema["properties"]["status"]["properties"]
-    del said_of_server["flaggedTools"]
+    for field in ("flaggedTools", "flaggedToolsTruncated", "skippedToolsTruncated"):
+        del said_of_server[field]
     for listed in ("tools", "skippedTools"):
         del said_of_server[listed]["items"]["properties"]["digest"]
     return json.dumps(document)

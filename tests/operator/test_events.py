@@ -151,7 +151,7 @@ def listing(**members: Any) -> Status:
         pytest.param(
             listing(),
             listing(flagged=changed("b", "a")),
-            "the definition of a, b is not approved, and is served nevertheless: read it, and have"
+            "the definition of b, a is not approved, and is served nevertheless: read it, and have"
             " `pointsman approve` write the approval (spec.definitions.approved)",
             id="under Warn",
         ),
@@ -175,6 +175,14 @@ def listing(**members: Any) -> Status:
             "the definition of a, b, c, 2 more is not approved, and is left out: read it, and have"
             " `pointsman approve` write the approval (spec.definitions.approved)",
             id="of many tools",
+        ),
+        pytest.param(
+            listing(),
+            listing(flagged=changed("z", "a", "b", "c", "d"), flagged_truncated=True),
+            "the definition of z, a, b, at least 2 more is not approved, and is served"
+            " nevertheless: read it, and have `pointsman approve` write the approval"
+            " (spec.definitions.approved)",
+            id="of more than a status lists, what was approved first",
         ),
     ],
 )

@@ -417,12 +417,16 @@ async def test_odd_names_of_an_upstream_reach_the_status_as_they_are(
     ]
 
 
-async def test_a_long_list_of_tools_is_cut_and_says_so(
+async def test_long_lists_are_cut_and_say_so_and_changed_definitions_are_not_lost(
     control_plane: ControlPlane, cluster: ClusterApi, namespace: str, release_namespace: str
 ) -> None:
-    made = await create(cluster, "github", namespace)
+    approved = {"policy": "Warn", "approved": {"tool-0999": f"sha256:{'0' * 64}"}}
+    made = await create(cluster, "github", namespace, definitions=approved)
     tools = [f"tool-{number:04}" for number in range(1000)]
-    async with reporting("r1", entry(made, *tools)) as router:
+    flags = [{"name": name, "reason": "DefinitionChanged", "message": "m"} for name in tools]
+    skips = [{"name": f"x{name}", "reason": "TooLarge", "message": "m"} for name in tools]
+    word = entry(made, *tools, flaggedTools=flags, skippedTools=skips)
+    async with reporting("r1", word) as router:
         with operating(
             control_plane.kubeconfig, release_namespace, router.url, WATCH_NAMESPACES=namespace
         ):
@@ -431,6 +435,10 @@ async def test_a_long_list_of_tools_is_cut_and_says_so(
     assert told["status"]["toolCount"] == 1000
     assert len(told["status"]["tools"]) == 500
     assert told["status"]["toolsTruncated"] is True
+    assert told["status"]["flaggedTools"][0]["name"] == "tool-0999"
+    for listed in ("flaggedTools", "skippedTools"):
+        assert len(told["status"][listed]) == 50
+        assert told["status"][f"{listed}Truncated"] is True
 
 
 async def test_a_condition_changes_its_time_only_when_it_flips(
