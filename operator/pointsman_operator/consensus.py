@@ -36,6 +36,8 @@ class Readiness(StrEnum):
 
 
 DISCOVERED = "Discovered"
+# What is said where routers answer, and none has had its time: that passes, and is no trouble.
+ONLY_BEGAN = "the routers only began, and have not listed the upstream yet"
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +89,10 @@ def reach(
     serving = tuple(one for one in answering if one.entry and one.entry.state in _CALLABLE)
     is_counted = not any(map(_has_begun, statements))
     if not answering:
+        message = ONLY_BEGAN if not is_counted else no_router(total)
         return Consensus(
-            Finding(Truth.UNKNOWN, Readiness.NO_ROUTER, no_router(total)),
-            Finding(Truth.FALSE, Readiness.NO_ROUTER, no_router(total)),
+            Finding(Truth.UNKNOWN, Readiness.NO_ROUTER, message),
+            Finding(Truth.FALSE, Readiness.NO_ROUTER, message),
             None,
             Counts(0, total),
             is_counted,

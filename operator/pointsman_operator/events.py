@@ -7,7 +7,7 @@ from enum import StrEnum
 from pointsman_contract import labels
 from pointsman_contract.report import ToolReason, printable
 from pointsman_operator.conditions import Acceptance, Publication
-from pointsman_operator.consensus import Readiness
+from pointsman_operator.consensus import ONLY_BEGAN, Readiness
 from pointsman_operator.spec import Identity
 from pointsman_operator.status import Condition, ConditionType, Status, Truth
 
@@ -165,7 +165,8 @@ def _cause(status: Status) -> Condition | None:
     discovered = status.condition(ConditionType.DISCOVERED)
     if ready.reason in (Readiness.NOT_DISCOVERED, Readiness.STALE) and discovered is not None:
         return discovered
-    return None if ready.reason == Readiness.PROGRESSING else ready
+    passes = ready.reason == Readiness.PROGRESSING or ready.message == ONLY_BEGAN
+    return None if passes else ready
 
 
 def _is_lasting(cause: Condition) -> bool:

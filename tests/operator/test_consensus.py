@@ -199,6 +199,31 @@ def test_routers_words_come_to(
     assert consensus.counts == Counts(*counts)
 
 
+@pytest.mark.parametrize(
+    ("statements", "words"),
+    [
+        pytest.param([], "no router is known", id="none is known"),
+        pytest.param([silent("r1")], "no router answers", id="none answers"),
+        pytest.param(
+            [silent("r1"), says("r2", None, young=True)], "only began", id="one only began"
+        ),
+        pytest.param(
+            [says("r1", entry(State.PENDING), young=True), says("r2", None, young=True)],
+            "only began",
+            id="all only began",
+        ),
+    ],
+)
+def test_routers_that_answer_and_only_began_are_not_said_to_be_silent(
+    statements: list[Statement[ServerReport]], words: str
+) -> None:
+    consensus = reached(*statements)
+
+    assert consensus.discovered is not None
+    assert words in consensus.discovered.message
+    assert words in consensus.ready.message
+
+
 def test_routers_that_let_agents_call_it_are_told_and_which_of_them_have_something_else() -> None:
     old, stale = says("r2", entry(generation=2)), says("r3", entry(State.STALE, generation=2))
     now, away = says("r1", entry()), says("r4", entry(State.SUSPENDED, generation=2))

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pointsman_operator import events
+from pointsman_operator.consensus import ONLY_BEGAN
 from pointsman_operator.events import Event, EventReason
 from pointsman_operator.spec import Identity
 from pointsman_operator.status import Condition, ConditionType, Lists, Remark, Status, Truth
@@ -53,6 +54,9 @@ UNREACHABLE = status(discovered="False Unreachable", ready="False NotDiscovered"
 LATE = status(discovered="False Timeout", ready="False NotDiscovered")
 STALE = status(discovered="False Unreachable", ready="False Stale")
 NO_ROUTER = status(discovered="Unknown NoRouter", ready="False NoRouter")
+BEGUN = replace(
+    NO_ROUTER, conditions=tuple(replace(one, message=ONLY_BEGAN) for one in NO_ROUTER.conditions)
+)
 SUSPENDED = status(ready="False Suspended")
 FORBIDDEN = status(
     published="False Forbidden", discovered="Unknown Pending", ready="False Progressing"
@@ -76,6 +80,10 @@ FORBIDDEN = status(
         pytest.param(READY, TAKEN_UP, [], id="a change is taken up"),
         pytest.param(NOTHING, NO_ROUTER, ["Published", "NotReady"], id="no router"),
         pytest.param(READY, NO_ROUTER, ["NotReady"], id="no router any more"),
+        pytest.param(NOTHING, BEGUN, ["Published"], id="routers that only began"),
+        pytest.param(READY, BEGUN, [], id="routers that all began again"),
+        pytest.param(BEGUN, READY, ["Ready"], id="they had their time"),
+        pytest.param(BEGUN, NO_ROUTER, ["NotReady"], id="they fell silent"),
         pytest.param(READY, SUSPENDED, ["NotReady"], id="suspended"),
         pytest.param(NO_ROUTER, SUSPENDED, ["NotReady"], id="another reason"),
         pytest.param(
