@@ -52,7 +52,7 @@ class Intake:
         if not self._store.resources.see(resource):
             return
         self._selected(before, resource)
-        if before is None or before.wish != resource.wish:
+        if before is None or _asks_anew(before, resource):
             self._claim(resource.identity.id, resource)
             self._due(resource.config_map)
 
@@ -66,7 +66,7 @@ class Intake:
         """Take the sight of a view that the answer to a write of its status brought."""
         view = seen.view(body)
         before = self._store.views.get(view.config_map)
-        if self._store.views.see(view) and (before is None or before.wish != view.wish):
+        if self._store.views.see(view) and (before is None or _asks_anew(before, view)):
             self._due(view.config_map)
 
     def config_map(self, body: Mapping[str, object], *, deleted: bool = False) -> None:
@@ -181,6 +181,11 @@ class Intake:
 
     def _due(self, key: str) -> None:
         self._queue.put(key, self._pace.after_change(key, self._queue.now_s()))
+
+
+def _asks_anew(before: Resource | ViewResource, after: Resource | ViewResource) -> bool:
+    # What is wrong with a spec may be the same in its next generation, which a status names.
+    return (before.wish, before.identity.generation) != (after.wish, after.identity.generation)
 
 
 def _key(server: str) -> str | None:

@@ -129,6 +129,23 @@ async def test_whom_a_change_of_prefix_concerns_is_looked_at() -> None:
     assert desk.due() == {key("a"), key("b"), REGISTER}
 
 
+async def test_an_edit_that_a_status_answer_brings_is_looked_at_though_the_spec_stays_wrong() -> (
+    None
+):
+    desk = Desk()
+    wrong = resource("a", 1, url="ftp://x"), resource("a", 2, url="ftp://x", timeoutSeconds=9)
+    empty = view("v", 1, servers={}), view("v", 2, servers={}, names="Bare")
+    desk.intake.resource(wrong[0])
+    desk.intake.view(empty[0])
+    desk.due()
+    for one in (wrong[1], empty[1]):
+        one["metadata"]["generation"] = 2
+    desk.intake.answered(wrong[1])
+    desk.intake.view_answered(empty[1])
+
+    assert desk.due() == {key("a"), view_key("v")}
+
+
 async def test_the_answer_to_a_write_of_a_status_is_no_reason_to_look_again() -> None:
     desk = Desk()
     desk.intake.resource(resource("a", 1))
