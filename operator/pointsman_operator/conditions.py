@@ -31,6 +31,9 @@ class Publication(StrEnum):
     API_ERROR = "ApiError"
 
 
+# Reasons of Ready whose message is a router's, and may quote an upstream.
+_TOLD_BY_ROUTERS = frozenset([Readiness.NOT_DISCOVERED, Readiness.STALE])
+
 # Shorter than what the CRD takes: a longer one would cost the resource its whole status.
 MESSAGE_MAX_LENGTH = 1024
 
@@ -128,6 +131,27 @@ def _left(refused: Refused, previous: Status) -> Lists:
         return remaining(refused.consensus.serving)
     before = previous.condition(ConditionType.READY)
     return previous.lists if before and before.reason == Publication.NOT_ACCEPTED else Lists()
+
+
+def is_reworded(before: Status, after: Status) -> bool:
+    """Say whether `after` says what `before` did, in other words of the routers.
+
+    An upstream may put a time or a request's number into its error, so that the words alone are
+    new in each listing: they are not worth a write each.
+    """
+    return before != after and _without_words(before) == _without_words(after)
+
+
+def _without_words(said: Status) -> Status:
+    return replace(
+        said,
+        conditions=tuple(
+            replace(one, message="")
+            if one.type is ConditionType.DISCOVERED or one.reason in _TOLD_BY_ROUTERS
+            else one
+            for one in said.conditions
+        ),
+    )
 
 
 def _lists(accepted: Accepted, previous: Status) -> Lists:

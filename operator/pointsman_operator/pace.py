@@ -9,6 +9,9 @@ from pointsman_operator.status import Counts
 WRITE_INTERVAL_S = 1.0
 # One change after a pause is not held up: what waits is only a change in a burst.
 QUIET_S = 0.25
+# An upstream that fails is listed about once a minute by each router, and may word its error anew
+# each time: its status still costs the API server next to nothing, and is a few minutes old.
+REWORD_INTERVAL_S = 300.0
 
 
 @dataclass(slots=True)
@@ -19,6 +22,7 @@ class _Object:
     counts: Counts | None = None
     counted_s: float = 0.0
     differs_since_s: float | None = None
+    reworded_s: float | None = None
 
 
 class Pace:
@@ -61,6 +65,17 @@ class Pace:
     def repaired(self, key: str, now_s: float) -> None:
         """Note that what others did to `key` is being undone."""
         self._of(key).repaired_s = now_s
+
+    def rewording_allowed(self, key: str, now_s: float) -> float:
+        """Return when a status of which only routers' words changed may be written."""
+        known = self._objects.get(key)
+        if known is None or known.reworded_s is None:
+            return now_s
+        return max(now_s, known.reworded_s + REWORD_INTERVAL_S)
+
+    def reworded(self, key: str, now_s: float) -> None:
+        """Note that such a status was written."""
+        self._of(key).reworded_s = now_s
 
     def settled(self, key: str, counts: Counts, now_s: float) -> float:
         """Return when `counts` of routers will have stood still for long enough, if they do."""

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from pointsman_contract import labels
 from pointsman_contract.report import printable
-from pointsman_operator import apierrors, reconcile, status
+from pointsman_operator import apierrors, conditions, reconcile, status
 from pointsman_operator.apierrors import ApiError
 from pointsman_operator.claims import Claims
 from pointsman_operator.cluster import Cluster
@@ -201,6 +201,8 @@ class Steward:
         """Say whether there was anything to write."""
         if resource is None or wished is None:
             return False
+        if self._has_only_new_words_too_soon(resource, wished):
+            return False
         store = self._means.store
         if not store.kind_is_older:
             try:
@@ -217,6 +219,18 @@ class Steward:
             return False
         await self._apply_status(resource, held, wished)
         return True
+
+    def _has_only_new_words_too_soon(self, resource: Resource, wished: Status) -> bool:
+        pace, queue, key = self._means.pace, self._means.queue, resource.config_map
+        held = status.without_news(wished) if self._means.store.kind_is_older else wished
+        if not conditions.is_reworded(resource.status, held):
+            return False
+        at_s = pace.rewording_allowed(key, queue.now_s())
+        if at_s > queue.now_s():
+            queue.wake(key, at_s)
+            return True
+        pace.reworded(key, queue.now_s())
+        return False
 
     async def _apply_status(self, resource: Resource, held: Status, wished: Status) -> None:
         means, identity = self._means, resource.identity

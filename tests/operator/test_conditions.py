@@ -275,6 +275,41 @@ def test_of_a_refused_server_that_a_router_still_serves_that_is_said() -> None:
     assert gone.lists == Lists()
 
 
+def failing(words: str, reason: str = "UpstreamRpcError", ready: str = "NotDiscovered") -> Status:
+    discovered = Finding(Truth.FALSE, reason, words)
+    failed = replace(SERVED, discovered=discovered, ready=Finding(Truth.FALSE, ready, words))
+    return compose(replace(ACCEPTED, consensus=failed))
+
+
+@pytest.mark.parametrize(
+    ("after", "is_reworded"),
+    [
+        pytest.param(failing("request 2 failed"), True, id="other words"),
+        pytest.param(failing("request 1 failed"), False, id="the same"),
+        pytest.param(failing("request 2 failed", "Timeout"), False, id="another trouble"),
+        pytest.param(failing("request 2 failed", ready="Stale"), False, id="another consequence"),
+        pytest.param(compose(ACCEPTED), False, id="no trouble"),
+        pytest.param(
+            replace(failing("request 2 failed"), routers=Counts(2, 2)), False, id="another count"
+        ),
+        pytest.param(
+            replace(failing("request 2 failed"), generation=2), False, id="another generation"
+        ),
+    ],
+)
+def test_other_words_of_routers_for_the_same_are_told_from_news(
+    after: Status, is_reworded: bool
+) -> None:
+    assert conditions.is_reworded(failing("request 1 failed"), after) is is_reworded
+
+
+def test_the_operators_own_words_are_news() -> None:
+    late = replace(PROGRESSING, ready=replace(PROGRESSING.ready, message="another is late"))
+    before, after = (compose(replace(ACCEPTED, consensus=one)) for one in (PROGRESSING, late))
+
+    assert not conditions.is_reworded(before, after)
+
+
 DIFFERENCE = "r2 does not offer c"
 OTHER = Lists(tool_count=1, tools=(Tool("b", "gh.b", "gh__b"),))
 DIFFERING = replace(ACCEPTED, consensus=replace(SERVED, lists=OTHER, difference=DIFFERENCE))

@@ -50,6 +50,16 @@ def test_one_key_does_not_wait_for_another() -> None:
     assert pace.repair_allowed("b", 100.0) == 100.0
 
 
+def test_new_words_of_the_same_trouble_are_written_at_once_and_then_every_five_minutes() -> None:
+    pace = a_pace()
+
+    assert pace.rewording_allowed("a", 100.0) == 100.0
+    pace.reworded("a", 100.0)
+    assert pace.rewording_allowed("a", 101.0) == 400.0
+    assert pace.rewording_allowed("b", 101.0) == 101.0
+    assert pace.rewording_allowed("a", 500.0) == 500.0
+
+
 def test_a_first_repair_is_made_at_once_and_the_next_ten_seconds_later() -> None:
     pace = a_pace()
     pace.wrote("a", 90.0)

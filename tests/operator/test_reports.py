@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 import pytest
@@ -370,6 +371,48 @@ def _have_answered(*routers: ReportingRouter, polls: int) -> bool:
     return all(
         len([poll for poll in router.polls if "since" not in poll]) >= polls for router in routers
     )
+
+
+async def test_an_error_that_is_worded_anew_each_time_is_written_once_in_a_while(
+    control_plane: ControlPlane, cluster: ClusterApi, namespace: str, release_namespace: str
+) -> None:
+    made = await create(cluster, "github", namespace)
+
+    def failing(number: int) -> Any:
+        return entry(
+            *(made,), state=State.SKIPPED, reason="UpstreamRpcError", message=f"request {number}"
+        )
+
+    async with reporting("r1", failing(0)) as router:
+        with operating(
+            control_plane.kubeconfig, release_namespace, router.url, WATCH_NAMESPACES=namespace
+        ) as operator:
+            await said(cluster, "github", namespace, Discovered="False UpstreamRpcError")
+            await until_counted(cluster, "github", namespace, ready=1, total=1)
+            await router.reports(failing(1))
+
+            async def is_reworded() -> bool:
+                found = await cluster.get(MCP_SERVER, "github", namespace)
+                return bool(condition(found, "Discovered")["message"] == "request 1")
+
+            await until(is_reworded, deadline_s=30)
+            mark = control_plane.audit.mark()
+            for number in range(2, 5):
+                looks = await operator.metric(LOOKS)
+                await router.reports(failing(number))
+                await until(partial(_has_looked, operator, looks), deadline_s=30)
+            await router.reports(entry(made, "a"))
+            await said(cluster, "github", namespace, Ready="True Ready")
+            written = control_plane.audit.writes(mark, agent=AGENT, resource="mcpservers")
+
+    assert len(written) == 1
+
+
+LOOKS = "pointsman_operator_reconciles_total"
+
+
+async def _has_looked(operator: Operating, looks: float) -> bool:
+    return await operator.metric(LOOKS) > looks
 
 
 async def test_until_a_silent_router_was_waited_for_nothing_new_is_said_of_reports(
