@@ -140,6 +140,8 @@ class ViewReport(_Document):
     state: State
     """Serving, or Skipped where the document cannot be used."""
     message: str | None = None
+    revision: str | None = None
+    """Of what agents find in it, as the list's `_meta` has it."""
     tool_count: Annotated[int, Field(ge=0)] = 0
     schema_bytes: Annotated[int, Field(ge=0)] = 0
     unmatched_servers: tuple[str, ...] = ()

@@ -33,15 +33,15 @@ def _about(name: str, offered: _Offered, routers: Set[str]) -> str | None:
         return f"{printable(min(without))} does not offer {tool}"
     names = {router: (one.exposed_name, one.safe_name) for router, one in offered.items()}
     if len(set(names.values())) > 1:
-        odd = _odd(names)
+        odd = odd_one(names)
         return f"{printable(odd)} offers {tool} as {printable(offered[odd].exposed_name)}"
     digests = {router: one.digest for router, one in offered.items()}
     if len(set(digests.values())) > 1:
-        return f"{printable(_odd(digests))} has another definition of {tool}"
+        return f"{printable(odd_one(digests))} has another definition of {tool}"
     return None
 
 
-def _odd(values: Mapping[str, Hashable]) -> str:
+def odd_one(values: Mapping[str, Hashable]) -> str:
     """Return the router whose value the fewest have; of equals, the first by name."""
     counts = Counter(values.values())
     return min(values, key=lambda router: (counts[values[router]], router))

@@ -9,6 +9,7 @@ from pointsman_contract.report import State, ViewReport, printable
 from pointsman_contract.view import Discovery, ViewMeta
 from pointsman_operator import budget
 from pointsman_operator.consensus import Finding
+from pointsman_operator.differences import odd_one
 from pointsman_operator.statement import MESSAGE_MAX_LENGTH, Statement, believed, late, no_router
 from pointsman_operator.status import Truth
 from pointsman_operator.viewstatus import Content
@@ -42,7 +43,7 @@ class ViewConsensus:
     follows: bool = False
     """Whether the routers know this generation, and only its servers are not yet the newest."""
     difference: str | None = None
-    """Which router finds more tools than another."""
+    """Which router finds more tools than another, or other ones."""
     outdated: tuple[Statement[ViewReport], ...] = ()
     """Of the routers that let agents find tools in something else than this document."""
 
@@ -118,9 +119,13 @@ def _difference(said: Sequence[tuple[str, ViewReport]]) -> str | None:
         return None
     fewest = min(entry.tool_count for _, entry in said)
     router, entry = max(said, key=lambda one: one[1].tool_count)
-    if entry.tool_count == fewest:
-        return None
-    return f"{printable(router)} finds {entry.tool_count}"
+    if entry.tool_count != fewest:
+        return f"{printable(router)} finds {entry.tool_count}"
+    # An older router does not tell its list's revision.
+    revisions = {router: entry.revision for router, entry in said if entry.revision}
+    if len(set(revisions.values())) > 1:
+        return f"{printable(odd_one(revisions))} finds other tools, or other definitions of them"
+    return None
 
 
 def _ready(published: ViewMeta, entries: Sequence[ViewReport], content: Content) -> Finding:

@@ -79,6 +79,7 @@ def _view(table: Table, before: ViewReport | None, now: str) -> ViewReport:
         digest=table.document,
         state=State.SKIPPED if named.skip else State.SERVING,
         message=named.skip or named.fault,
+        revision=table.revision,
         tool_count=table.tool_count,
         schema_bytes=table.schema_bytes,
         unmatched_servers=table.unmatched_servers,

@@ -79,6 +79,7 @@ REPORT = Report(
             generation=1,
             digest="5c1d1f0a9b8e7d6c",
             state=State.SERVING,
+            revision="78ce14aa8a7be6e9",
             tool_count=1,
             schema_bytes=2048,
             unmatched_servers=("wiki",),

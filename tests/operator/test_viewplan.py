@@ -594,6 +594,23 @@ def test_routers_that_find_other_numbers_of_tools_are_told_apart_once_that_lasts
     assert not plan(ONE, RIGHT, statements=[statements[0]]).is_unsettled
 
 
+def test_routers_that_find_other_tools_of_equal_number_are_told_apart_once_that_lasts() -> None:
+    statements = [
+        *(says("r3", entry(ONE, revision="1")), says("r2", entry(ONE, revision="2"))),
+        *(says("r1", entry(ONE, revision="1")), says("r4", entry(ONE))),
+    ]
+    shortly = plan(ONE, RIGHT, statements=statements)
+    lasting = plan(ONE, RIGHT, statements=statements, lasts=True)
+    ready = "agents find 2 tools at /mcp/views/tools/desk"
+
+    assert shortly.is_unsettled
+    assert message(shortly.status) == ready
+    assert message(lasting.status) == (
+        f"{ready}; routers differ: r2 finds other tools, or other definitions of them"
+    )
+    assert not plan(ONE, RIGHT, statements=[statements[0], statements[3]]).is_unsettled
+
+
 @pytest.mark.parametrize(
     "said",
     [

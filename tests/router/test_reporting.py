@@ -217,12 +217,14 @@ def test_a_view_is_reported_with_what_it_holds_and_what_it_names_in_vain() -> No
     named = catalogues.view(servers=["github", "gone"], tools=["github.s*", "x.*"])
     assert named.meta
     known = named.meta.model_copy(update={"uid": "u-1", "generation": 3})
-    made = build(built(GITHUB, views=[NamedView(named.id, known)]))
+    snapshot = built(GITHUB, views=[NamedView(named.id, known)])
+    made = build(snapshot)
 
     (found_view,) = made.views
     assert (found_view.id, found_view.uid, found_view.generation) == ("tools/support", "u-1", 3)
     assert (found_view.state, found_view.message) == (State.SERVING, None)
     assert found_view.digest == view.digest(known)
+    assert found_view.revision == snapshot.views["tools/support"].revision
     assert found_view.tool_count == 1
     assert 0 < found_view.schema_bytes < made.servers[0].schema_bytes
     assert found_view.unmatched_servers == ("gone",)
