@@ -323,7 +323,7 @@ class _Closing(asyncio.Protocol):
 
 async def test_connections_that_a_server_closes_soon_cost_nothing_that_may_be_asked_again() -> None:
     chance = random.Random(11)
-    count, at_once, tries = 10_000, 50, 3
+    count, at_once, tries = 10_000, 50, 2
     met: list[Trouble] = []
 
     async def one(wire: Wire, number: int) -> bool:
@@ -348,9 +348,8 @@ async def test_connections_that_a_server_closes_soon_cost_nothing_that_may_be_as
         firsts = range(0, count, count // at_once)
         right = sum(await asyncio.gather(*(some(wire, first) for first in firsts)))
 
-    assert right >= count * 0.999
-    # Only what crossed the server's FIN on its way was lost.
-    assert len(met) < count * 0.1
+    # What crosses the server's FIN on its way is lost once: how much does is the machine's matter.
+    assert right == count
     assert {(one.reason, one.executed, one.fleeting) for one in met} <= {
         ("Unreachable", "unknown", True)
     }
