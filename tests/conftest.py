@@ -1,5 +1,6 @@
 """What every test may ask for."""
 
+import gc
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -17,6 +18,17 @@ settings.register_profile("bench", deadline=None, derandomize=True)
 settings.register_profile("search", deadline=None, max_examples=1000)
 settings.register_profile("nightly", deadline=None, max_examples=100_000)
 settings.load_profile("bench")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _no_long_collections() -> None:
+    """Have what is there by now never walked again.
+
+    Thousands of tests leave millions of objects behind: a full collection among them would hold a
+    test up for a second, and be taken for a fault of what it tests.
+    """
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -19,7 +19,7 @@ from bench.raw_upstream import Behaviour, RawUpstream, Received, Wire
 from bench.waiting import until
 from client.command import run
 from pointsman import adminport
-from pointsman_contract import overview
+from pointsman_contract import names, overview
 from pointsman_contract.overview import Next, Overview, Server, Totals
 from pointsman_contract.report import State
 from pointsman_router import panorama, reporting
@@ -100,9 +100,9 @@ async def test_the_json_is_the_routers_document(
 
 
 async def test_all_parts_are_shown_as_one() -> None:
-    names = [f"t{number:04}" for number in range(panorama.TOOLS_MAX + 20)]
+    tools = [f"t{number:04}" for number in range(panorama.TOOLS_MAX + 20)]
     made = built(
-        Known(server("a"), found(*names)),
+        Known(server("a"), found(*tools)),
         *(Known(server(f"s{number:03}"), found("x")) for number in range(230)),
     )
     async with listening(reporting.build(made, None, myself=Self("i", "t"), now="now")) as port:
@@ -110,18 +110,19 @@ async def test_all_parts_are_shown_as_one() -> None:
         shown = await adminport.shown(adminport.address(port.url), "")
 
     assert [each.id for each in shown.servers] == ["a", *(f"s{n:03}" for n in range(230))]
-    assert [tool.name for tool in shown.servers[0].tools] == names
+    assert [tool.name for tool in shown.servers[0].tools] == tools
     assert shown.next is None
 
 
 async def test_a_long_name_ends_no_reading() -> None:
-    names = [f"{number:04}{'x' * 9_000}" for number in range(panorama.TOOLS_MAX * 2 + 20)]
-    made = built(Known(server("a"), found(*names)))
+    longest = "é" * (names.OWN_MAX_LENGTH - 4)
+    tools = [f"{number:04}{longest}" for number in range(panorama.TOOLS_MAX * 2 + 20)]
+    made = built(Known(server("a"), found(*tools)))
     async with listening(reporting.build(made, None, myself=Self("i", "t"), now="now")) as port:
         port.catalogues.put(made)
         shown = await adminport.shown(adminport.address(port.url), "")
 
-    assert [tool.name for tool in shown.servers[0].tools] == names
+    assert [tool.name for tool in shown.servers[0].tools] == tools
 
 
 @pytest.mark.parametrize(

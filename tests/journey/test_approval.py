@@ -71,6 +71,12 @@ async def test_what_a_router_sees_is_approved_and_published_by_a_patch(
     named, _ = await _approved(f"{namespace}/pinned", "add", "--status", product.router_admin)
     _apply(control_plane, named, "pinned", namespace)
     between = control_plane.kubectl("get", "mcpserver", "pinned", *where)
+
+    async def is_taken_up() -> bool:
+        asked = ("approve", "-", "--status", product.router_admin)
+        return (await asyncio.to_thread(run, *asked, stdin=between)).exit_code == 0
+
+    await until(is_taken_up, SOON_S, "the router serves what the patch made")
     patch, told = await _approved(
         *("-", "--status", product.router_admin, "--prune", "--policy", "Enforce"), stdin=between
     )

@@ -9,7 +9,7 @@ import pytest
 
 from bench.adminport import Port, listening, reporting
 from bench.catalogues import Known, built, definition, found, server
-from pointsman_contract import overview
+from pointsman_contract import names, overview
 from pointsman_router import panorama
 from pointsman_router import reporting as reports
 from pointsman_router.reporting import Self
@@ -51,15 +51,16 @@ async def test_who_names_json_gets_the_same_as_json() -> None:
 
 
 async def test_the_next_part_can_be_asked_for_whatever_the_tools_are_called() -> None:
-    names = [f"{number:04}{'x' * 9_000}é" for number in range(panorama.TOOLS_MAX + 1)]
+    longest = "é" * (names.OWN_MAX_LENGTH - 4)
+    tools = [f"{number:04}{longest}" for number in range(panorama.TOOLS_MAX + 1)]
     async with listening() as port:
-        take_over(port, Known(server("a"), found(*names)), Known(server("b"), found("last")))
+        take_over(port, Known(server("a"), found(*tools)), Known(server("b"), found("last")))
         first = await port.get("/?tools=1")
         (link,) = re.findall(r'href="([^"]+)" class="more"', first.body.decode())
         second = await port.get(html.unescape(link))
 
     assert second.status == 200
-    assert names[-1].encode() in second.body
+    assert tools[-1].encode() in second.body
     assert b"b__last" in second.body
 
 
