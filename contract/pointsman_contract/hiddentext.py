@@ -28,7 +28,7 @@ _LAYOUT = frozenset("\t\n\r")
 # They show nothing, although Unicode files them as letters, marks, symbols, or not at all: the
 # combining joiner, fillers, inherent vowels, a note without a head, the empty pattern of Braille,
 # unassigned default ignorables.
-_FILLERS = frozenset(
+FILLERS = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2065\ufff0\ufff1\ufff2\ufff3\ufff4\ufff5\ufff6"
     "\ufff7\ufff8\U00016fe4\U0001d159\u2800"
 )
@@ -93,7 +93,7 @@ def _hides(character: str, before: str, after: str, *, from_right: bool) -> bool
         return not (_VARIED.match(before) or _IDEOGRAPH.match(before))
     if character in _MONGOLIAN_SELECTORS:
         return not "\u1820" <= before <= "\u18aa"
-    if character in _FILLERS or "\U000e0000" <= character <= "\U000e0fff":
+    if character in FILLERS or "\U000e0000" <= character <= "\U000e0fff":
         return True
     return unicodedata.category(character) in ("Cc", "Cf")
 
@@ -114,7 +114,7 @@ def _is_joined_letter(neighbour: str) -> bool:
 def _is_symbol(neighbour: str) -> bool:
     return (
         neighbour > "\x7f"
-        and neighbour not in _FILLERS
+        and neighbour not in FILLERS
         and unicodedata.category(neighbour).startswith("S")
     )
 

@@ -5,6 +5,8 @@ import re
 import unicodedata
 from dataclasses import dataclass
 
+from pointsman_contract import hiddentext
+
 PREFIX_PATTERN = r"[a-z][a-z0-9]*(_[a-z0-9]+)*"
 PREFIX_MAX_LENGTH = 32
 
@@ -25,17 +27,8 @@ _NOT_SAFE = re.compile(r"[^A-Za-z0-9_-]", re.ASCII)
 
 # Characters that show nothing although Unicode files them as letters or marks, or not at all:
 # fillers, variation selectors, tags. A filter on control and format characters alone misses them.
-_INVISIBLE = frozenset(
-    chr(point)
-    for point in (
-        *(0x034F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x180B, 0x180C, 0x180D, 0x180F, 0x2065, 0x2800),
-        0x3164,
-        *range(0xFE00, 0xFE10),
-        0xFFA0,
-        *range(0xFFF0, 0xFFF9),
-        *(0x16FE4, 0x1D159),
-        *range(0xE0000, 0xE1000),
-    )
+INVISIBLE = hiddentext.FILLERS | frozenset(
+    map(chr, (*range(0x180B, 0x180E), 0x180F, *range(0xFE00, 0xFE10), *range(0xE0000, 0xE1000)))
 )
 _UNSHOWN_CATEGORIES = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp"])
 
@@ -105,7 +98,7 @@ def is_prefix(text: str) -> bool:
 def is_exposable(tool: str) -> bool:
     """Say whether a tool of this name may be shown: not empty, and nothing in it hides."""
     return bool(tool) and not any(
-        unicodedata.category(character) in _UNSHOWN_CATEGORIES or character in _INVISIBLE
+        unicodedata.category(character) in _UNSHOWN_CATEGORIES or character in INVISIBLE
         for character in tool
     )
 

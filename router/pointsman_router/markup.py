@@ -4,17 +4,14 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from pointsman_contract import hiddentext
+from pointsman_contract import hiddentext, names
 
 _VOID = frozenset(["br", "hr", "input", "link", "meta"])
 _LAYOUT = re.compile("[\t\n\r]+")
 # Surrogates cannot be sent, separators break lines where none end, and the rest shows nothing.
 _UNSEEN = frozenset(["Cc", "Cf", "Cs", "Zl", "Zp"])
 # Letters and marks by name that show nothing either, and variation selectors.
-_BLANK = re.compile(
-    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2065\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8"
-    "\U000e0000-\U000e0fff]"
-)
+_BLANK = re.compile(f"[{''.join(sorted(names.INVISIBLE))}]")
 
 
 class Html(str):
