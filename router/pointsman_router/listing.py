@@ -69,6 +69,8 @@ def line(tool: Tool, server: str, names: Mapping[Form, str]) -> Line:
     members = dict(tool.members)
     members["_meta"] = _meta(members.get("_meta"), server, tool.name)
     del members["name"]
+    schema = members.get("outputSchema")
+    is_usable = schema is None or _is_usable(schema)
     rendered: dict[Revision, bytes] = {}
     for revision in (
         Revision.MODERN,
@@ -76,7 +78,7 @@ def line(tool: Tool, server: str, names: Mapping[Form, str]) -> Line:
         Revision.V2025_06_18,
         Revision.V2025_03_26,
     ):
-        rest = _rest(_known(members, UNKNOWN[revision]))
+        rest = _rest(_known(members, UNKNOWN[revision], is_usable=is_usable))
         # Equal renderings share their bytes: a thousand servers' tools fit into memory once.
         rendered[revision] = next((old for old in rendered.values() if old == rest), rest)
     return Line(names, rendered)
@@ -129,11 +131,12 @@ def _variant(revision: Revision) -> Revision:
     return Revision.V2025_03_26 if revision is Revision.V2024_11_05 else revision
 
 
-def _known(members: Mapping[str, bytes], unknown: Unknown) -> Mapping[str, bytes]:
+def _known(
+    members: Mapping[str, bytes], unknown: Unknown, *, is_usable: bool
+) -> Mapping[str, bytes]:
     kept = {name: value for name, value in members.items() if name not in unknown.tool}
-    schema = kept.get("outputSchema")
-    if unknown.plain_structure and schema and not _is_usable(schema):
-        del kept["outputSchema"]
+    if unknown.plain_structure and not is_usable:
+        kept.pop("outputSchema", None)
     if unknown.reserved_meta:
         meta = rawjson.pairs(kept["_meta"])
         if any(metakeys.is_reserved(key) for key, _ in meta):
