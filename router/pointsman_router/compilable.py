@@ -4,12 +4,11 @@ Some make one of every tool's as soon as they list, and lose the whole list by o
 make. What is listed to them is judged by what Ajv 8 compiles, without looking at its meta-schema.
 """
 
-import json
 import re
 from collections.abc import Callable, Mapping
 from urllib.parse import unquote
 
-from pointsman_router import ecmapattern, toolcheck
+from pointsman_router import demands, ecmapattern, toolcheck
 from pointsman_router.demands import JSON
 
 _ANCHOR = re.compile(r"[a-z_][-a-z0-9._]*", re.ASCII | re.IGNORECASE)
@@ -17,7 +16,7 @@ _ANCHOR = re.compile(r"[a-z_][-a-z0-9._]*", re.ASCII | re.IGNORECASE)
 
 def compiles(raw: bytes) -> bool:
     """Say whether the schema, which is a sound one, can be compiled by all; a wrong no is mild."""
-    root: JSON = json.loads(raw, parse_int=float)
+    root = demands.value(raw)
     anchors: set[str] = set()
     ending: set[str] = set()
     pending = [root]
@@ -44,9 +43,11 @@ def _is_usual(schema: Mapping[str, JSON], *, is_root: bool) -> bool:
         return False  # what its references lead to would have to be followed as it is resolved
     if "nullable" in schema and ("type" not in schema or schema["nullable"] is not True):
         return False
-    return all(
-        judge(schema[keyword]) for keyword, judge in _JUDGES.items() if keyword in schema
-    ) and _UNUSUAL.isdisjoint(schema)
+    return (
+        all(isinstance(schema[keyword], of) for keyword, of in _TYPES.items() if keyword in schema)
+        and all(judge(schema[keyword]) for keyword, judge in _JUDGES.items() if keyword in schema)
+        and _UNUSUAL.isdisjoint(schema)
+    )
 
 
 def _ends(schema: Mapping[str, JSON], root: JSON, ending: set[str]) -> bool:
@@ -64,41 +65,15 @@ def _ends(schema: Mapping[str, JSON], root: JSON, ending: set[str]) -> bool:
 
 
 def _at(reference: str, root: JSON) -> JSON:
-    """Return what a pointer leads to; None where that is nothing, and for the name of an anchor."""
-    target = root
-    for token in unquote(reference[1:]).split("/")[1:]:
-        name = token.replace("~1", "/").replace("~0", "~")
-        if isinstance(target, dict):
-            target = target.get(name)
-        elif isinstance(target, list) and name.isdecimal() and int(name) < len(target):
-            target = target[int(name)]
-        else:
-            return None
-    return target if reference == "#" or "/" in reference else None
+    """Return what a reference leads to; None where that is nothing, or the name of an anchor."""
+    try:
+        return toolcheck.at(unquote(reference[1:]), root)
+    except LookupError:
+        return None
 
 
-def _is_number(value: JSON) -> bool:
-    return isinstance(value, float)
-
-
-def _is_flag(value: JSON) -> bool:
-    return isinstance(value, bool)
-
-
-def _is_text(value: JSON) -> bool:
-    return isinstance(value, str)
-
-
-def _is_list(value: JSON) -> bool:
-    return isinstance(value, list)
-
-
-def _is_map(value: JSON) -> bool:
-    return isinstance(value, dict)
-
-
-def _is_schema(value: JSON) -> bool:
-    return isinstance(value, dict | bool)
+def _are_some(value: JSON) -> bool:
+    return isinstance(value, list) and bool(value)
 
 
 def _is_pattern(value: JSON) -> bool:
@@ -121,18 +96,19 @@ _SCHEMAS = (
     *("not", "if", "then", "else", "additionalItems", "contains"),
     *("additionalProperties", "propertyNames"),
 )
+_TYPES: Mapping[str, type | tuple[type, ...]] = {
+    **dict.fromkeys((*_NUMBERS, *_COUNTS), float),
+    **dict.fromkeys(_SCHEMAS, (dict, bool)),
+    **dict.fromkeys(("anyOf", "oneOf", "allOf", "required"), list),
+    **dict.fromkeys(("properties", "dependencies"), dict),
+    **dict.fromkeys(("$id", "format"), str),
+    "items": (dict, bool, list),
+    "uniqueItems": bool,
+}
 _JUDGES: Mapping[str, Callable[[JSON], bool]] = {
-    **dict.fromkeys((*_NUMBERS, *_COUNTS), _is_number),
-    **dict.fromkeys(_SCHEMAS, _is_schema),
-    **dict.fromkeys(("anyOf", "oneOf", "allOf", "required"), _is_list),
-    **dict.fromkeys(("properties", "dependencies"), _is_map),
-    "items": lambda value: _is_schema(value) or _is_list(value),
-    "enum": lambda value: _is_list(value) and bool(value),
-    "uniqueItems": _is_flag,
-    "format": _is_text,
+    "enum": _are_some,
     "pattern": _is_pattern,
     "patternProperties": _has_patterns,
-    "$id": _is_text,
     "$ref": _is_local,
 }
 # The first is of draft 4, the second Ajv's own; the others belong to formats that it may not know.

@@ -173,15 +173,25 @@ def _check_keywords(schema: dict[str, JSON], where: str) -> None:
         raise Wrong(f"{where} holds a required that is no list of names")
 
 
-def _points(pointer: str, target: JSON) -> bool:
+def at(pointer: str, root: JSON) -> JSON:
+    """Return what a JSON pointer leads to in `root`; raises LookupError where that is nothing."""
     if pointer and not pointer.startswith("/"):
-        return False
+        raise LookupError(pointer)
+    target = root
     for token in pointer.split("/")[1:]:
         name = token.replace("~1", "/").replace("~0", "~")
-        if isinstance(target, dict) and name in target:
+        if isinstance(target, dict):
             target = target[name]
-        elif isinstance(target, list) and name.isdecimal() and int(name) < len(target):
+        elif isinstance(target, list) and name.isdecimal():
             target = target[int(name)]
         else:
-            return False
+            raise LookupError(pointer)
+    return target
+
+
+def _points(pointer: str, root: JSON) -> bool:
+    try:
+        at(pointer, root)
+    except LookupError:
+        return False
     return True
